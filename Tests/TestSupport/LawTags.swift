@@ -51,6 +51,8 @@ extension Tag {
   @Tag package static var law23: Self
   /// Lingering.
   @Tag package static var law24: Self
+  /// Grace.
+  @Tag package static var law25: Self
   /// Completes once.
   @Tag package static var h01: Self
   /// The holder completes.

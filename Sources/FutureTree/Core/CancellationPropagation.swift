@@ -82,15 +82,14 @@ struct CancellationPropagation: ~Copyable {
     }
   }
 
-  static func run(_ signals: [Signal]) {
-    if let only = signals.first, signals.count == 1 {
-      run(only)
-    } else if !signals.isEmpty {
-      Trampoline.run {
-        var propagation = CancellationPropagation(of: signals)
-        propagation.walk()
-        _ = propagation.finish()
-      }
+  /// Runs one propagation that begins with several signals.
+  @discardableResult
+  static func run(_ signals: [Signal]) -> CancelReceipt {
+    if let only = signals.first, signals.count == 1 { return run(only) }
+    return Trampoline.run {
+      var propagation = CancellationPropagation(of: signals)
+      propagation.walk()
+      return propagation.finish()
     }
   }
 

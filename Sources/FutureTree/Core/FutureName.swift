@@ -27,3 +27,8 @@ extension Node {
     if !isNamed, let place = name.details.place { setName(name.text, at: place) }
   }
 }
+
+extension Node {
+  /// The name that `named(_:)` set, or the operator that created this future. Called under the lock.
+  final var label: String { details?.name ?? state.createdBy.name }
+}

@@ -453,6 +453,15 @@ final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`. `loc
     CancellationPropagation.run(work.map { Signal(node: $0.node, request: request) })
   }
 
+  /// Forces the work to complete, and that of nested scopes.
+  func forceWork(_ request: CancelRequest) -> CancelReceipt {
+    CancellationPropagation.run(pendingWork.map { Signal(node: $0, request: request) })
+  }
+
+  private var pendingWork: [Node] {
+    lock.withLock { waitsFor }.flatMap { ($0.node as? ScopeNode)?.pendingWork ?? [$0.node] }
+  }
+
   /// Ends with an outcome, unless it has ended early.
   func end(with outcome: Outcome<Void>) {
     Trampoline.run {

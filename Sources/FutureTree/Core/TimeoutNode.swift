@@ -33,6 +33,12 @@ final class TimeoutNode: Node, @unchecked Sendable {  // Because: `lock` guards 
     if !isPending { Trampoline.run { timer.cancel() } }
   }
 
+  /// The name of the future that this one waits for.
+  var upstreamName: String? {
+    guard let upstream = lock.withLock({ waitsFor.first?.node }) else { return nil }
+    return upstream.lock.withLock { upstream.label }
+  }
+
   @usableFromInline func cancelTimer() {
     let timer = lock.withLock {
       defer { self.timer = nil }

@@ -12,7 +12,7 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
     self.log = log
     future = log.takeFuture()
     isPause = node.isPause
-    name = node.details?.name ?? node.state.createdBy.name
+    name = node.label
   }
 
   deinit {

@@ -126,10 +126,10 @@ extension TreeSnapshot {
 
   private static func entry(of node: Node, isMarked: Bool) -> (Entry, waiters: [Node], upstream: [Node]) {
     let (state, name, place, waiters, upstream) = node.lock.withLock {
-      (node.state, node.details?.name, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
+      (node.state, node.label, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
     }
     let entry = Entry(
-      name: name ?? state.createdBy.name, state: picture(of: state, node), consumers: state.otherConsumers,
+      name: name, state: picture(of: state, node), consumers: state.otherConsumers,
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

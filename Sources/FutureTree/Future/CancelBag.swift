@@ -7,6 +7,15 @@
 /// }  // When the screen is deallocated, the feed is asked to cancel, unless another screen waits for it.
 /// ```
 ///
+/// Store the last future of a chain. The bag holds a token of that future alone: another future that is derived from the same
+/// source is another consumer, so the source continues for it.
+///
+/// ```swift
+/// let feed = loadFeed()
+/// feed.map(on: .main) { feed in list.show(feed) }.store(in: bag)
+/// feed.map { feed in print(feed) }.store(in: bag)  // Without `store`, the bag could not stop the load.
+/// ```
+///
 /// When the bag is deallocated, each token requests cancellation with `doNotForwardIfOthersWaiting`. Work that other
 /// consumers wait for continues. `cancel()` uses the options of the call. See <doc:Cancellation#Tokens>.
 ///
@@ -108,6 +117,19 @@ public final class CancelBag: Sendable {
 
 extension CancelToken {
   /// Inserts this token into a bag, which cancels all its tokens together.
+  public func store(in bag: CancelBag) {
+    bag.insert(self)
+  }
+}
+
+extension Future {
+  /// Creates a token for this future, and inserts it into a bag. The last call of a chain.
+  ///
+  /// ```swift
+  /// api.get("feed", as: Feed.self).map(on: .main) { feed in list.show(feed) }.store(in: bag)
+  /// ```
+  ///
+  /// - Complexity: O(1).
   public func store(in bag: CancelBag) {
     bag.insert(self)
   }

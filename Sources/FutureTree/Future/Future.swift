@@ -49,6 +49,11 @@ extension Future {
     return Future(node: source)
   }
 
+  /// Returns a cancelled future whose reason is the file and line of this call.
+  public static func cancelled(fileID: String = #fileID, line: UInt = #line) -> Future {
+    .cancelled(CancellationReason.unspecified.asked(fileID: fileID, line: line))
+  }
+
   /// Calls `body` now, and returns its future. If `body` throws, returns a future that has failed with that error.
   ///
   /// ```swift

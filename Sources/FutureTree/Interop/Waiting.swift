@@ -48,8 +48,9 @@ extension Future {
     var seen: Set<ObjectIdentifier> = [ObjectIdentifier(node)]
     var pending = [node]
     while let node = pending.popLast() {
-      let (state, details, links) = node.lock.withLock { (node.state, node.details, node.waitsFor) }
-      let name = details?.name ?? state.createdBy.name
+      let (state, details, name, links) = node.lock.withLock {
+        (node.state, node.details, node.label, node.waitsFor)
+      }
       switch state.phase {
       case .waiting, .queued:
         if details?.executor.isBlockedByCaller == true { throw WaitWouldHang(future: name, place: .executor) }

@@ -25,24 +25,40 @@ extension Future {
     }
     let node = TimeoutNode.made(of: Value.self)
     let future: Future = derive(node)
-    Expiry.set(on: node, after: duration, clock: clock)
+    Expiry.set(on: node, after: duration, clock: clock, fileID: fileID, line: line)
     return future
   }
 }
 
-/// The error of a future that took longer than `timeout(after:)` allows.
-public struct TimeoutError: Error, Hashable, CustomStringConvertible {
+/// The error of a future that took longer than `timeout(after:)` allows, or of a scope whose deadline has passed.
+///
+/// Errors are equal if their durations are.
+public struct TimeoutError: Error, CustomStringConvertible {
   /// The duration after which the future failed.
   public let duration: Duration
+  /// The name of the future that took too long, or the operator that created it. The name of the scope.
+  public let name: String?
+  /// The call of `timeout(after:)`. `nil` for a scope.
+  public let location: CodeLocation?
 
   /// Creates the error, for custom timeouts and for tests.
-  public init(duration: Duration) {
+  public init(duration: Duration, name: String? = nil, location: CodeLocation? = nil) {
     self.duration = duration
+    self.name = name
+    self.location = location
   }
 
   public var description: String {
-    "The future timed out after \(duration.rounded). Allow more time, or print its `tree()`."
+    let subject = name.map { "The future `\($0)`" } ?? "The future"
+    let place = location.map { " (\($0))" } ?? ""
+    return "\(subject) timed out after \(duration.rounded)\(place). Allow more time, or print its `tree()`."
   }
+}
+
+extension TimeoutError: Hashable {
+  public static func == (left: TimeoutError, right: TimeoutError) -> Bool { left.duration == right.duration }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(duration) }
 }
 
 extension Future {
@@ -66,11 +82,12 @@ extension Future {
 enum Expiry {
   /// Schedules the failure of a future after a duration.
   @usableFromInline
-  static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock) {
+  static func set(on node: TimeoutNode, after duration: Duration, clock: any FutureClock, fileID: String, line: UInt) {
     guard node.ending == nil else { return }
     node.set(
       clock.schedule(after: duration) {
-        let error = TimeoutError(duration: duration)
+        let location = CodeLocation(fileID: fileID, line: line)
+        let error = TimeoutError(duration: duration, name: node.upstreamName, location: location)
         expire(node, because: .of(.timeout, "timed out after \(duration.rounded)", cause: error)) {
           node.endLocked(failing: error)
         }

@@ -2,6 +2,7 @@
 ///
 /// ```swift
 /// branch.cancel(reason: "the user closed the tab")
+/// branch.cancel(reason: "\(text)")  // A `String` in a variable.
 /// branch.cancel(reason: CancellationReason("the disk is full", kind: "Store.diskFull"))
 ///
 /// branch.onCancel { reason in

@@ -15,7 +15,7 @@ import FutureTree
 /// - If a caller forced its load to complete or detached from it, the reset still waits until the next loader has
 ///   completed the load. The reset is a consumer of the load, so a request with `.doNotForwardIfOthersWaiting` completes the
 ///   caller's future at once.
-/// - The scopes of ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)`` are cancelled as well. The reset waits until their undos
+/// - The scopes of `HTTPLoader.scope` are cancelled as well. The reset waits until their undos
 ///   have run.
 /// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
 ///
@@ -121,21 +121,13 @@ public final class Autocancel: HTTPLayer {
   }
 
   /// Cancels futures, and waits for them. One propagation: each load receives the request before the end of another load
-  /// can let it proceed.
+  /// can let it proceed. The returned future is a consumer of each load.
   private func drain<Value>(_ futures: [Future<Value>], _ notes: ResetNotes) -> Future<Void> {
     guard !futures.isEmpty else { return .succeeded }
     notes.drained(futures.count)
-    Future.allSettled(futures).cancel(reason: .chainReset)
-    let timer = drainTimeout.map { timeout in
-      clock.schedule(after: timeout) {
-        notes.forced(futures.count { !$0.isCompleted })
-        for future in futures {
-          future.cancel(
-            .forceImmediately, reason: .of(.reset, "the chain was reset, and this load did not end in time"))
-        }
-      }
-    }
-    return Future.allSettled(futures).map { _ in timer?.cancel() }
+    let drained = Future.allSettled(futures).map { _ in }
+    _ = Future.cancel(futures, grace: drainTimeout, reason: .chainReset, clock: clock) { notes.forced($0) }
+    return drained
   }
 }
 

@@ -61,6 +61,10 @@ final class HTTPChain: HTTPLoader {
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    CancelScope.passingDeadline { deadline in begin(deadline.map(request.limited) ?? request) }
+  }
+
+  private func begin(_ request: HTTPRequest) -> Future<HTTPResponse> {
     guard request.sets(ResponseDelivery.self) else { return layer.load(request, next: next) }
     var request = request
     let file = PendingFile.replaceFile(of: &request)

@@ -16,14 +16,21 @@ extension HTTPLoader {
   ///
   /// - Parameters:
   ///   - name: The name of the scope, for drawings and errors.
+  ///   - deadline: The instant by which the work must have completed. Defaults to none.
   ///   - policy: What happens to the work in flight when the scope is ended by `end()`.
+  ///   - failurePolicy: What happens when work in the scope fails.
+  ///   - deadlinePolicy: The outcome of the scope when the deadline passes.
   ///   - undoTimeout: The time after which an undo is asked to cancel and counts as failed.
-  ///   - clock: The clock of the deadlines of undos.
+  ///   - clock: The clock that measures `undoTimeout`.
   public func scope(
-    _ name: String = "scope", whenEnded policy: CancelScope.EndPolicy = .waitsForWork,
-    undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system
+    _ name: String = "scope", deadline: FutureDeadline? = nil, whenEnded policy: CancelScope.EndPolicy = .waitsForWork,
+    whenWorkFails failurePolicy: CancelScope.FailurePolicy = .continues,
+    whenDeadlinePasses deadlinePolicy: CancelScope.DeadlinePolicy = .fails, undoTimeout: Duration = .seconds(30),
+    clock: any FutureClock = .system
   ) -> CancelScope {
-    let scope = CancelScope(name, whenEnded: policy, undoTimeout: undoTimeout, clock: clock)
+    let scope = CancelScope(
+      name, deadline: deadline, whenEnded: policy, whenWorkFails: failurePolicy, whenDeadlinePasses: deadlinePolicy,
+      undoTimeout: undoTimeout, clock: clock)
     for layer in PartGraph(self).outermost(as: Autocancel.self) { layer.track(scope.tracked) }
     return scope
   }

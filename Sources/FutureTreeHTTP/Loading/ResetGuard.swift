@@ -18,7 +18,7 @@ import FutureTree
 /// meantime joins the running one, if all loads of the chain pass through the guard. A reset cannot be cancelled: cancelling its
 /// future ends only the wait.
 ///
-/// Loads of the undos of a scope for which the reset waits are not refused. See ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)``.
+/// Loads of the undos of a scope for which the reset waits are not refused. See `HTTPLoader.scope`.
 ///
 /// The layer cancels no loads. Without an `Autocancel` after it, a reset waits until the loads complete by themselves,
 /// except those that the transport stops.

@@ -35,7 +35,7 @@ public struct ResetPreview: Sendable {
     }
   }
 
-  /// A scope of ``HTTPLoader/scope(_:whenEnded:undoTimeout:clock:)`` that has not completed.
+  /// A scope of `HTTPLoader.scope` that has not completed.
   public struct Scope: Sendable {
     /// The name of the scope.
     public let name: String

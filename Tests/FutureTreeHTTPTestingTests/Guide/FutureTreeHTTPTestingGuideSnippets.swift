@@ -23,13 +23,10 @@ struct FutureTreeHTTPTestingGuideSnippets {
     let feed = api.load(request).timeout(after: .seconds(10), clock: clock)
 
     clock.advance(by: .seconds(10))
-    feed.onFailure { print($0) }  // The future timed out after 10 s. Allow more time, or print its `tree()`.
+    feed.onFailure { print($0 is TimeoutError) }  // true
     print(held.cancelRequest?.reason.message ?? "not asked")  // timed out after 10 s
     // end
 
-    #expect(
-      print.lines == [
-        "The future timed out after 10 s. Allow more time, or print its `tree()`.", "timed out after 10 s",
-      ])
+    #expect(print.lines == ["true", "timed out after 10 s"])
   }
 }

@@ -15,7 +15,7 @@ import Testing
       ("", nil), ("100000000", nil), ("-1", nil), ("+1", nil), ("1m", nil), ("1.5", nil), (" 1", nil), ("1, 2", nil),
     ] as [(String, Duration?)])
   func requestTimeout(text: String, duration: Duration?) {
-    #expect(HTTPDeadline(requestTimeout: text, clock: clock)?.remaining == duration)
+    #expect(FutureDeadline(requestTimeout: text, clock: clock)?.remaining == duration)
   }
 
   @Test(
@@ -26,7 +26,7 @@ import Testing
       (.milliseconds(99_999_999), "99999999"), (.seconds(Int64.max), "99999999"),
     ] as [(Duration, String)])
   func written(remaining: Duration, text: String) {
-    #expect(HTTPDeadline.after(remaining, clock: clock).requestTimeout == text)
+    #expect(FutureDeadline.after(remaining, clock: clock).requestTimeout == text)
   }
 
   @Test("Each attempt sends the time that is left")

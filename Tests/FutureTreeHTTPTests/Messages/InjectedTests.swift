@@ -11,7 +11,7 @@ import Testing
   @Test("A deadline is an instant of its own clock")
   func deadline() {
     let clock = ManualClock()
-    let deadline = HTTPDeadline.after(.seconds(10), clock: clock)
+    let deadline = FutureDeadline.after(.seconds(10), clock: clock)
 
     clock.advance(by: .seconds(4))
 

@@ -38,12 +38,12 @@ struct FutureTreeTestingGuideSnippets {
     clock.advance(by: .seconds(4))
     print(page.isCompleted)  // false
     clock.advanceToNextTimer()
-    page.onFailure { print($0) }  // The future timed out after 5 s. Allow more time, or print its `tree()`.
+    page.onFailure { print($0 is TimeoutError) }  // true
     // end
 
     #expect(
       print.lines == [
-        "1 5.0 seconds", "false", "The future timed out after 5 s. Allow more time, or print its `tree()`.",
+        "1 5.0 seconds", "false", "true",
       ])
   }
 }

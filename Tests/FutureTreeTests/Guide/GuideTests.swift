@@ -3,7 +3,7 @@ import Testing
 
 extension Guide {
   static let all =
-    [Guide("Cancellation", of: "FutureTree", laws: 24)]
+    [Guide("Cancellation", of: "FutureTree", laws: 25)]
     + names.map { Guide($0, of: "FutureTree") }
 
   private static let names = [

@@ -32,6 +32,8 @@ struct ScopesGuideSnippets {
       answersAtOnce ? .succeeded("paid \(order)") : self.order("").map { "paid \($0)" }
     }
 
+    func fail(_ index: Int) { orders.value[index].fail(Oops("out of film")) }
+
     func completeOrder(_ number: Int) { orders.value[0].succeed(number) }
 
     func cancelOrder(_ order: Int) -> Future<Void> {
@@ -62,6 +64,37 @@ struct ScopesGuideSnippets {
     // end
     #expect(order.isCompleted && photo.isCompleted)
     #expect(print.lines.dropFirst() == ["delivered to 4 handlers, reached 6 futures", "cancelled", "true"])
+  }
+
+  @Test("A failure that cancels the other work")
+  func failures() {
+    let shop = Shop(print)
+    // guide failures
+    let page = CancelScope("page", whenWorkFails: .cancelsWork)
+    let order = page.run { shop.order("tea") }
+    let photo = page.run { shop.photo("tea") }
+    order.onCancel { reason in print(reason.message) }  // other work of the scope failed
+
+    shop.fail(1)
+    page.future.onFailure { error in print(error) }  // out of film
+    // end
+    #expect(print.lines == ["other work of the scope failed", "out of film"] && photo.isCompleted)
+  }
+
+  @Test("A deadline")
+  func deadline() {
+    let shop = Shop(print)
+    // guide deadline
+    let clock = ManualClock()
+    let page = CancelScope("page", deadline: .after(.seconds(5), clock: clock))
+    page.run { shop.order("tea") }.onCancel { reason in print(reason.kind) }  // deadline
+    print(page.deadline?.remaining == .seconds(5))  // true
+    page.deadline = .after(.seconds(8), clock: clock)  // Moves it.
+
+    clock.advance(by: .seconds(8))
+    page.future.onFailure { error in print(error is TimeoutError) }  // true
+    // end
+    #expect(print.lines == ["true", "deadline", "true"])
   }
 
   @Test("Undoing steps")

@@ -44,7 +44,7 @@ public struct IncomingRequest: Sendable {
   /// The instant by which the client expects the response, or `nil`. It is known in handlers that return futures.
   ///
   /// The time begins when the server creates the context, before its middleware. A pipelined request may have waited before.
-  public private(set) var deadline: HTTPDeadline?
+  public private(set) var deadline: FutureDeadline?
   /// The trace that the client sent in `traceparent` and `tracestate`, or `nil`. It is known in handlers that return futures.
   public private(set) var trace: TraceContext?
 
@@ -67,17 +67,17 @@ public struct IncomingRequest: Sendable {
   /// Context requires.
   mutating func read(_ fields: HTTPFields) throws(InvalidTimeoutField) {
     let deadlines = try [
-      deadline(fields, "request-timeout") { HTTPDeadline(requestTimeout: $0, clock: clock) },
-      deadline(fields, "grpc-timeout") { HTTPDeadline(grpcTimeout: $0, clock: clock) },
+      deadline(fields, "request-timeout") { FutureDeadline(requestTimeout: $0, clock: clock) },
+      deadline(fields, "grpc-timeout") { FutureDeadline(grpcTimeout: $0, clock: clock) },
     ]
     let earliest = deadlines.compactMap { $0 }.min { $0.instant < $1.instant }
-    deadline = earliest.map { HTTPDeadline($0.instant - (clock.now - received), of: clock) }
+    deadline = earliest.map { FutureDeadline($0.instant - (clock.now - received), of: clock) }
     trace = fields[.traceparent].flatMap { TraceContext(traceparent: $0, tracestate: fields[.tracestate]) }
   }
 
   private func deadline(
-    _ fields: HTTPFields, _ name: String, _ parse: (String) -> HTTPDeadline?
-  ) throws(InvalidTimeoutField) -> HTTPDeadline? {
+    _ fields: HTTPFields, _ name: String, _ parse: (String) -> FutureDeadline?
+  ) throws(InvalidTimeoutField) -> FutureDeadline? {
     guard let text = fields[HTTPField.Name(name)!] else { return nil }  // Both names are tokens.
     guard let deadline = parse(text) else { throw InvalidTimeoutField(name: name) }
     return deadline

@@ -28,7 +28,7 @@ import Testing
       ("١S", nil), ("1S, 2S", nil), ("1é", nil),
     ] as [(String, Duration?)])
   func grpcTimeout(text: String, duration: Duration?) {
-    #expect(HTTPDeadline(grpcTimeout: text, clock: clock)?.remaining == duration)
+    #expect(FutureDeadline(grpcTimeout: text, clock: clock)?.remaining == duration)
   }
 
   @Test("The earlier deadline of both fields applies", arguments: ["300, 2S", "500, 300m"])

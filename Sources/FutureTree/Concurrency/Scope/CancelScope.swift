@@ -25,6 +25,10 @@
 /// their steps succeeded. Requests do not reach them. Each has a deadline of its own. Their failures are reported by the future
 /// of the scope.
 ///
+/// **Failures and deadlines.** By default, a scope continues when work in it fails. With `whenWorkFails: .cancelsWork`, the first
+/// failure cancels the other work, and is the failure of the scope. When the ``deadline`` passes, the work receives a request of
+/// the kind `deadline`, and the scope fails with ``TimeoutError``.
+///
 /// See <doc:Scopes>. All members can be used from any thread and inside any callback.
 public final class CancelScope: Sendable {
   /// What happens to the work in flight when a scope is ended by `end()`.
@@ -35,8 +39,27 @@ public final class CancelScope: Sendable {
     case cancelsWork
   }
 
+  /// What happens when work in a scope fails.
+  public enum FailurePolicy: Sendable, Hashable {
+    /// The scope and its other work continue. The caller handles the failure.
+    case continues
+    /// The other work is asked to cancel, for a reason with the failure as its `cause`. The scope ends, and fails with the first
+    /// failure. Work that was cancelled has not failed.
+    case cancelsWork
+  }
+
+  /// The outcome of a scope whose deadline has passed. Its work is asked to cancel in both cases.
+  public enum DeadlinePolicy: Sendable, Hashable {
+    /// The scope fails with ``TimeoutError``.
+    case fails
+    /// The scope succeeds.
+    case succeeds
+  }
+
   struct Settings: Sendable {
     let policy: EndPolicy
+    let failurePolicy: FailurePolicy
+    let deadlinePolicy: DeadlinePolicy
     let undoTimeout: Duration
     let clock: any FutureClock
   }
@@ -44,20 +67,31 @@ public final class CancelScope: Sendable {
   /// The scope whose undo begins on this thread.
   @TaskLocal static var undoing: ScopeCore?
 
+  /// The scope whose work begins on this thread or in this task.
+  @TaskLocal static var current: ScopeCore?
+
   let core: ScopeCore
 
   /// Creates a scope.
   ///
   /// - Parameters:
   ///   - name: The name of the scope, for drawings and errors.
+  ///   - deadline: The instant by which the work must have completed. Defaults to none.
   ///   - policy: What happens to the work in flight when the scope is ended by `end()`. Defaults to `waitsForWork`.
+  ///   - failurePolicy: What happens when work in the scope fails. Defaults to `continues`.
+  ///   - deadlinePolicy: The outcome of the scope when the deadline passes. Defaults to `fails`.
   ///   - undoTimeout: The time after which an undo is asked to cancel and counts as failed. Defaults to 30 seconds.
-  ///   - clock: The clock of the deadlines of undos. Defaults to `.system`.
+  ///   - clock: The clock that measures `undoTimeout`. Defaults to `.system`.
   public convenience init(
-    _ name: String = "scope", whenEnded policy: EndPolicy = .waitsForWork, undoTimeout: Duration = .seconds(30),
-    clock: any FutureClock = .system
+    _ name: String = "scope", deadline: FutureDeadline? = nil, whenEnded policy: EndPolicy = .waitsForWork,
+    whenWorkFails failurePolicy: FailurePolicy = .continues, whenDeadlinePasses deadlinePolicy: DeadlinePolicy = .fails,
+    undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system
   ) {
-    self.init(name, Settings(policy: policy, undoTimeout: undoTimeout, clock: clock), parent: nil)
+    let settings = Settings(
+      policy: policy, failurePolicy: failurePolicy, deadlinePolicy: deadlinePolicy, undoTimeout: undoTimeout,
+      clock: clock)
+    self.init(name, settings, parent: nil)
+    if let deadline { core.deadline.set(deadline) }
   }
 
   private init(_ name: String, _ settings: Settings, parent: ScopeCore?) {
@@ -70,8 +104,9 @@ public final class CancelScope: Sendable {
 
   /// The end of the scope. It completes when the scope is settled.
   ///
-  /// It succeeds if the scope was ended by `end()`. It is cancelled if a request ended the scope, and fails with ``UndoFailed``
-  /// if an undo failed. A forced request completes it at once, and so does `doNotForwardRequest`: then the work and the undos
+  /// It succeeds if the scope was ended by `end()`. It is cancelled if a request ended the scope. It fails with ``UndoFailed`` if
+  /// an undo failed, with ``TimeoutError`` if the deadline passed, and with the failure of the work if that cancels the scope.
+  /// A forced request completes it at once, and so does `doNotForwardRequest`: then the work and the undos
   /// continue behind it.
   public var future: Future<Void> { core.future }
 
@@ -111,15 +146,60 @@ extension CancelScope {
   /// Requests to this scope reach the nested scope. This scope waits for it. When a nested scope has committed, its undos become
   /// undos of this scope. In an ended scope, the nested scope has ended from the start.
   ///
+  /// If a nested scope fails, it counts as work that has failed. The outcome of a policy that is not given is that of this scope.
+  ///
   /// - Parameters:
   ///   - name: The name of the nested scope.
-  ///   - policy: What happens to its work when it is ended by `end()`. Defaults to the policy of this scope.
-  public func nested(_ name: String, whenEnded policy: EndPolicy? = nil) -> CancelScope {
+  ///   - deadline: Its deadline. The nearer of this one and that of this scope applies. Defaults to none of its own.
+  ///   - policy: What happens to its work when it is ended by `end()`.
+  ///   - failurePolicy: What happens when its work fails.
+  ///   - deadlinePolicy: The outcome of the nested scope when its own deadline passes.
+  public func nested(
+    _ name: String, deadline: FutureDeadline? = nil, whenEnded policy: EndPolicy? = nil,
+    whenWorkFails failurePolicy: FailurePolicy? = nil, whenDeadlinePasses deadlinePolicy: DeadlinePolicy? = nil
+  ) -> CancelScope {
     let outer = core.settings
-    let settings = Settings(policy: policy ?? outer.policy, undoTimeout: outer.undoTimeout, clock: outer.clock)
+    let settings = Settings(
+      policy: policy ?? outer.policy, failurePolicy: failurePolicy ?? outer.failurePolicy,
+      deadlinePolicy: deadlinePolicy ?? outer.deadlinePolicy, undoTimeout: outer.undoTimeout, clock: outer.clock)
     let scope = CancelScope(name, settings, parent: core)
     if !core.add(scope.core) { scope.cancel(reason: .of(.scopeEnded, "the outer scope had ended")) }
+    if let deadline { scope.core.deadline.set(deadline) }
     return scope
+  }
+}
+
+// MARK: - The deadline
+
+extension CancelScope {
+  /// The instant by which the work must have completed: that of this scope or of an outer one, whichever is nearer.
+  ///
+  /// ```swift
+  /// if let left = scope.deadline?.remaining { print("\(left) left") }
+  /// scope.deadline = .after(.seconds(30))  // Moves the deadline of this scope.
+  /// ```
+  ///
+  /// When it passes, the work is asked to cancel for a reason of the kind `deadline`, and the scope ends. The `DeadlinePolicy`
+  /// decides its outcome. A deadline does not apply to undos, nor to a scope that is settled. `nil` removes the deadline of this
+  /// scope.
+  ///
+  /// Loads that a chain of `FutureTreeHTTP` begins in the body of ``run(_:)`` or of `withCancelScope`, or in a task that the body
+  /// starts, have this deadline as well.
+  ///
+  /// - Complexity: O(outer scopes), and one timer of the clock for each change.
+  public var deadline: FutureDeadline? {
+    get { core.nearestDeadline }
+    set { core.deadline.set(newValue) }
+  }
+
+  /// The deadline of the scope whose work begins on this thread or in this task.
+  static var currentDeadline: FutureDeadline? { ScopeDeadline.isInUse ? current?.nearestDeadline : nil }
+
+  /// Calls a body with that deadline. What the body calls is not in the scope any more, so that work for several callers does not
+  /// have the deadline of one.
+  package static func passingDeadline<Result>(_ body: (FutureDeadline?) -> Result) -> Result {
+    guard let deadline = currentDeadline else { return body(nil) }
+    return $current.withValue(nil) { body(deadline) }
   }
 }
 
@@ -180,6 +260,34 @@ extension CancelScope {
   ) -> CancelReceipt {
     future.cancel(options, reason: reason, fileID: fileID, line: line)
   }
+
+  /// Asks the work of the scope to cancel, ends the scope, and forces work that has not completed after a grace period.
+  ///
+  /// ```swift
+  /// let report = try await scope.cancel(grace: .seconds(5), reason: "the window was closed").value
+  /// ```
+  ///
+  /// Work that is forced completes at once, and may continue behind its future. Undos are not forced. See
+  /// <doc:Cancellation#Grace>.
+  ///
+  /// - Parameters:
+  ///   - options: The options of the first request.
+  ///   - period: The time that the work has to complete. Values below 0 are treated as 0. `nil` never forces.
+  ///   - reason: The reason of all requests.
+  ///   - clock: The clock that measures the period. Defaults to `.system`.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Returns: A future of the report. It succeeds when the scope is settled, or when work remains although it was forced, because
+  ///   it is shared and has other consumers.
+  @discardableResult
+  public func cancel(
+    _ options: CancellationOptions = [], grace period: Duration?, reason: CancellationReason? = nil,
+    clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
+  ) -> Future<GraceReport> {
+    let request = CancelRequest(options: options, reason: reason, fileID: fileID, line: line)
+    let cancellation = GracefulCancellation([core.node]) { [core] _, request in core.forceWork(request) }
+    return cancellation.begin(request, period, clock)
+  }
 }
 
 /// Runs a body with a scope, and waits for everything that the body began in it.
@@ -198,18 +306,35 @@ extension CancelScope {
 /// function waits until the scope is settled. If the task is cancelled while it waits, the work receives a request with
 /// `doNotForwardIfOthersWaiting`, as when a future is awaited.
 ///
+/// When the deadline passes, or when work fails and `failurePolicy` is `cancelsWork`, the work is cancelled, and futures that the
+/// body awaits throw. The body itself is not interrupted.
+///
+/// - Parameters:
+///   - name: The name of the scope, for drawings and errors.
+///   - deadline: The instant by which the work must have completed. Defaults to none.
+///   - policy: What happens to the work in flight when the body returns. Defaults to `waitsForWork`.
+///   - failurePolicy: What happens when work in the scope fails. Defaults to `continues`.
+///   - deadlinePolicy: Whether the function throws when the deadline has passed and the body has returned. Defaults to `fails`.
+///   - undoTimeout: The time after which an undo is asked to cancel and counts as failed. Defaults to 30 seconds.
+///   - clock: The clock that measures `undoTimeout`. Defaults to `.system`.
+///   - body: Begins and awaits work.
 /// - Returns: The result of the body.
-/// - Throws: The error of the body; ``UndoFailed`` if an undo failed, with the error of the body as its `cause`;
-///   `FutureCancelled` if the body returned without a commit and the scope was cancelled.
+/// - Throws: ``UndoFailed`` if an undo failed, with the first failure or the error of the body as its `cause`; ``TimeoutError`` if
+///   the deadline passed; the first failure of the work if it cancels the scope; the error of the body; `FutureCancelled` if the
+///   body returned without a commit and the scope was cancelled.
 public nonisolated(nonsending) func withCancelScope<Result>(
-  _ name: String = "scope", whenEnded policy: CancelScope.EndPolicy = .waitsForWork,
+  _ name: String = "scope", deadline: FutureDeadline? = nil, whenEnded policy: CancelScope.EndPolicy = .waitsForWork,
+  whenWorkFails failurePolicy: CancelScope.FailurePolicy = .continues,
+  whenDeadlinePasses deadlinePolicy: CancelScope.DeadlinePolicy = .fails,
   undoTimeout: Duration = .seconds(30), clock: any FutureClock = .system,
   _ body: nonisolated(nonsending) (CancelScope) async throws -> Result
 ) async throws -> Result {
-  let scope = CancelScope(name, whenEnded: policy, undoTimeout: undoTimeout, clock: clock)
+  let scope = CancelScope(
+    name, deadline: deadline, whenEnded: policy, whenWorkFails: failurePolicy, whenDeadlinePasses: deadlinePolicy,
+    undoTimeout: undoTimeout, clock: clock)
   let result: Result
   do {
-    result = try await body(scope)
+    result = try await CancelScope.$current.withValue(scope.core) { try await body(scope) }
   } catch {
     try await scope.settle(endingWith: error)
     throw error
@@ -234,7 +359,7 @@ extension CancelScope {
     switch outcome {
     case .success: break
     case .failure(var failure as UndoFailed):
-      failure.cause = error
+      failure.cause = failure.cause ?? error
       throw failure
     case .failure(let failure): throw failure
     case .cancelled(let reason): if error == nil, !core.isCommitted { throw FutureCancelled(reason: reason) }

@@ -7,6 +7,7 @@ final class ScopeCore: Sendable {
   /// Completes when the scope has ended, its work has completed and its undos have run, whatever happened to its future.
   let settled = Promise<Void>()
   let settings: CancelScope.Settings
+  let deadline = ScopeDeadline()
   private let parent: ScopeCore?
   /// A source that is pending until the scope ends. It is the first input of the scope's future, and receives its requests.
   private let open = Promise<Void>()
@@ -25,6 +26,7 @@ final class ScopeCore: Sendable {
       self.end(asked: request.reason)
       return .complete(.cancelled)
     }
+    deadline.scope = self
     // The future can end early: by force, or because it only detached.
     Future<Void>(node: node).observe { outcome in
       if case .cancelled(let reason) = outcome { self.end(asked: reason) }
@@ -32,6 +34,7 @@ final class ScopeCore: Sendable {
   }
 
   var future: Future<Void> { Future(node: node) }
+  var nearestDeadline: FutureDeadline? { .nearer(deadline.value, parent?.nearestDeadline) }
   var outermost: ScopeCore { parent?.outermost ?? self }
   var undone: Int { state.withLock { $0.undone } }
   var isEnded: Bool { state.withLock { $0.isEnded } }
@@ -45,9 +48,9 @@ final class ScopeCore: Sendable {
 
   func run<Value>(_ body: () throws -> Future<Value>) -> Future<Value> {
     guard state.withLock({ $0.begin() }) else { return refused() }
-    let work = Trampoline.run { Future<Value>.attempt(body) }
+    let work = Trampoline.run { beginning { Future<Value>.attempt(body) } }
     guard !isAwaited(by: work.node) else {
-      workEnded()
+      workEnded(with: work.outcomeIfCompleted)
       return .failed(CompletedWithItself())
     }
     track(work)
@@ -63,6 +66,21 @@ final class ScopeCore: Sendable {
   /// Whether work waits for this scope. A scope with such work would never be settled.
   private func isAwaited(by work: Node) -> Bool { work === node || work.waits(for: node) }
 
+  /// Calls a body whose loads have the deadline of the scope.
+  private func beginning<Value>(_ body: () -> Future<Value>) -> Future<Value> {
+    guard ScopeDeadline.isInUse, nearestDeadline != nil else { return body() }
+    return CancelScope.$current.withValue(self, operation: body)
+  }
+
+  /// Forces the work in flight, but no undo.
+  func forceWork(_ request: CancelRequest) -> GracefulCancellation.Force {
+    guard isWorking else { return GracefulCancellation.Force(receipt: nil, willComplete: true) }
+    let receipt = node.forceWork(request)
+    return GracefulCancellation.Force(receipt: receipt, willComplete: !isWorking)
+  }
+
+  private var isWorking: Bool { state.withLock { $0.isWorking } }
+
   private func refused<Value>() -> Future<Value> {
     if let reason = state.withLock({ $0.reason }) { return .cancelled(reason) }
     return .failed(ScopeEnded(name))
@@ -70,20 +88,35 @@ final class ScopeCore: Sendable {
 
   private func track<Value>(_ work: Future<Value>) {
     node.add(work.node)
-    work.observe { _ in self.workEnded() }
+    work.observe { outcome in self.workEnded(with: outcome) }
   }
 
   /// Adds a nested scope. This scope also waits for its undos, whatever happens to its future.
   func add(_ nested: ScopeCore) -> Bool {
     guard state.withLock({ $0.begin() }) else { return false }
     node.add(nested.node)
-    nested.settled.future.observe { _ in self.workEnded() }
+    nested.settled.future.observe { _ in self.workEnded(with: nested.future.outcomeIfCompleted) }
     return true
   }
 
-  private func workEnded() {
+  private func workEnded<Value>(with outcome: Outcome<Value>?) {
+    if settings.failurePolicy == .cancelsWork, case .failure(let error) = outcome {
+      stop(with: .failure(error), because: .of(.scopeEnded, "other work of the scope failed", cause: error))
+    }
     state.withLock { $0.workEnded() }
     proceed()
+  }
+
+  /// Ends the scope and cancels its work, unless a request or another decision was first.
+  private func stop(with outcome: Outcome<Void>, because reason: CancellationReason) {
+    if state.withLock({ $0.decide(outcome) }) { future.cancel(reason: reason) }
+  }
+
+  /// - Parameter duration: The time since the deadline was first set.
+  func deadlinePassed(after duration: Duration) {
+    let error = TimeoutError(duration: duration, name: name)
+    let outcome: Outcome<Void> = settings.deadlinePolicy == .fails ? .failure(error) : .success(())
+    stop(with: outcome, because: .of(.deadline, "the deadline of the scope passed", cause: error))
   }
 
   // MARK: - Undos
@@ -92,7 +125,9 @@ final class ScopeCore: Sendable {
     of step: Future<Value>, named name: String, _ body: @escaping @Sendable (Value) throws -> Future<Undone>
   ) {
     let run = { @Sendable (value: Value) in
-      CancelScope.$undoing.withValue(self) { Future<Undone>.attempt { try body(value) } }.map { _ in }
+      CancelScope.$undoing.withValue(self) {
+        CancelScope.$current.withValue(nil) { Future<Undone>.attempt { try body(value) } }
+      }.map { _ in }
     }
     guard !isAwaited(by: step.node), state.withLock({ $0.beginStep() }) else {
       step.observe { [isCommitted = state.withLock { $0.isCommitted }] outcome in
@@ -105,7 +140,7 @@ final class ScopeCore: Sendable {
       if case .success(let value) = outcome {
         self.state.withLock { $0.register(name) { run(value) } }
       }
-      self.workEnded()
+      self.workEnded(with: outcome)
     }
   }
 
@@ -161,6 +196,7 @@ final class ScopeCore: Sendable {
       switch action {
       case .settle(let outcome, let passed):
         if let parent, !passed.isEmpty { parent.state.withLock { $0.adopt(passed) } }
+        deadline.end()
         node.end(with: outcome)
         settled.succeed(())
       case .undo(let undo):
@@ -192,7 +228,7 @@ final class ScopeCore: Sendable {
 /// # Invariants
 /// 1. An ended scope begins no work. It is settled when it has ended, no work is in flight, and every due undo has completed.
 /// 2. One undo runs at a time, in the reverse order in which their steps succeeded, also across nested scopes.
-/// 3. Once a request was received, the scope does not commit.
+/// 3. Once a request was received, or a failure or the deadline has decided the outcome, the scope does not commit.
 struct ScopeState {
   /// The compensation for a step that has succeeded.
   struct Undo {
@@ -213,7 +249,10 @@ struct ScopeState {
   private var isSettled = false
   /// The reason of the first request, if there was one.
   private(set) var reason: CancellationReason?
+  /// The outcome that a failure or the deadline has decided, if that was first.
+  private var decided: Outcome<Void>?
   private var working = 0
+  var isWorking: Bool { working > 0 }
   private(set) var undone = 0
   private var undos: [Undo] = []
   private var isUndoing = false
@@ -260,9 +299,21 @@ struct ScopeState {
     if reason == nil, !isSettled { reason = request }
   }
 
-  /// Returns false if a request was received, or if undos have begun.
+  /// Records the outcome of a scope that a failure or the deadline ends. Returns false if that was not first.
+  mutating func decide(_ outcome: Outcome<Void>) -> Bool {
+    guard isUndecided else { return false }
+    decided = outcome
+    return true
+  }
+
+  /// Whether no request was received, nothing has decided the outcome, and no undo has begun.
+  private var isUndecided: Bool {
+    reason == nil && decided == nil && !isSettled && !isUndoing && undone == 0 && failures.isEmpty
+  }
+
+  /// Returns false if the outcome was decided, or if undos have begun.
   mutating func commit() -> Bool {
-    guard reason == nil, !isSettled, !isUndoing, undone == 0, failures.isEmpty else { return false }
+    guard isUndecided else { return false }
     isCommitted = true
     return true
   }
@@ -290,8 +341,81 @@ struct ScopeState {
   }
 
   private var outcome: Outcome<Void> {
-    if !failures.isEmpty { return .failure(UndoFailed(undone: undone, failures: failures)) }
-    return reason.map { .cancelled($0) } ?? .success(())
+    var cause: (any Error)?
+    if case .failure(let error) = decided { cause = error }
+    if !failures.isEmpty { return .failure(UndoFailed(undone: undone, failures: failures, cause: cause)) }
+    return decided ?? reason.map { .cancelled($0) } ?? .success(())
+  }
+}
+
+/// The deadline of one scope, and its timer.
+final class ScopeDeadline: Sendable {
+  private struct State {
+    var deadline: FutureDeadline?
+    var timer: FutureTimer?
+    /// The instant at which the first deadline was set, on its clock.
+    var begun: Duration?
+    /// Counts the changes, so that a timer that has fired meanwhile has no effect.
+    var version = 0
+    var hasEnded = false
+    weak var scope: ScopeCore?
+  }
+
+  private let state = Locked(State())
+  /// The number of scopes that have a deadline and are not settled. While there are none, work does not look for its scope.
+  private static let count = Atomic(0)
+
+  static var isInUse: Bool { count.load(ordering: .relaxed) > 0 }
+
+  var value: FutureDeadline? { state.withLock { $0.deadline } }
+
+  var scope: ScopeCore? {
+    get { state.withLock { $0.scope } }
+    set { state.withLock { $0.scope = newValue } }
+  }
+
+  /// Sets the deadline, and its timer. Has no effect on a scope that is settled.
+  func set(_ deadline: FutureDeadline?) {
+    let now = deadline?.clock.now ?? .zero
+    let (old, version) = state.withLock { state -> (FutureTimer?, Int?) in
+      guard !state.hasEnded else { return (nil, nil) }
+      ScopeDeadline.count.add((deadline == nil ? 0 : 1) - (state.deadline == nil ? 0 : 1), ordering: .relaxed)
+      state.deadline = deadline
+      if deadline != nil, state.begun == nil { state.begun = now }
+      state.version += 1
+      return (state.timer.take(), state.version)
+    }
+    old?.cancel()
+    guard let deadline, let version else { return }
+    let timer = deadline.clock.schedule(after: deadline.remaining.clampedToMaximumTimerDuration) { [weak self] in
+      self?.passed(version)
+    }
+    let isCurrent = state.withLock { state in
+      guard state.version == version, !state.hasEnded else { return false }
+      state.timer = timer
+      return true
+    }
+    if !isCurrent { timer.cancel() }
+  }
+
+  private func passed(_ version: Int) {
+    let (scope, deadline, begun) = state.withLock { state -> (ScopeCore?, FutureDeadline?, Duration?) in
+      guard state.version == version, !state.hasEnded else { return (nil, nil, nil) }
+      state.timer = nil
+      return (state.scope, state.deadline, state.begun)
+    }
+    if let scope, let deadline, let begun { scope.deadlinePassed(after: deadline.clock.now - begun) }
+  }
+
+  /// Cancels the timer of a scope that is settled.
+  func end() {
+    let timer = state.withLock { state in
+      if state.deadline != nil { ScopeDeadline.count.subtract(1, ordering: .relaxed) }
+      state.deadline = nil
+      state.hasEnded = true
+      return state.timer.take()
+    }
+    timer?.cancel()
   }
 }
 

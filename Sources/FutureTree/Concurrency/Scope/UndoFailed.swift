@@ -12,12 +12,14 @@ public struct UndoFailed: Error, CustomStringConvertible {
   public let undone: Int
   /// The undos that failed, in the order in which they ran.
   public let failures: [Failure]
-  /// The error that the body of `withCancelScope` threw, if there is one.
+  /// The error that ended the scope, if there is one: a failure of its work, its deadline, or the error that the body of
+  /// `withCancelScope` threw.
   public internal(set) var cause: (any Error)?
 
-  init(undone: Int, failures: [Failure]) {
+  init(undone: Int, failures: [Failure], cause: (any Error)? = nil) {
     self.undone = undone
     self.failures = failures
+    self.cause = cause
   }
 
   /// The names of the undos that failed. The descriptions of the errors are omitted, because they may contain secrets.

@@ -216,7 +216,7 @@ extension Retry {
 }
 
 extension RetryContext {
-  fileprivate func deadlineExceeded(_ delay: Duration, _ deadline: HTTPDeadline) -> HTTPError {
+  fileprivate func deadlineExceeded(_ delay: Duration, _ deadline: FutureDeadline) -> HTTPError {
     var underlying: (any Error)?
     if case .failure(let error) = result { underlying = error }
     return HTTPError(

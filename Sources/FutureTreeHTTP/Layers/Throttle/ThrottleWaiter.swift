@@ -24,7 +24,7 @@ final class ThrottleWaiter: Sendable {
   /// The host. `nil` for a request that has only a path.
   var host: String? { request.url?.host }
 
-  var deadline: HTTPDeadline? { request.deadline }
+  var deadline: FutureDeadline? { request.deadline }
 
   /// Calls `expire` when the deadline of the request passes, unless the request has left the queue before.
   func watchDeadline(_ expire: @escaping @Sendable () -> Void) {

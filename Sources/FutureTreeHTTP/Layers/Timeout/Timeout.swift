@@ -93,7 +93,7 @@ public struct Timeout: HTTPLayer {
   /// Calls `body` for each limit. The deadline is first, so that it is reported if several limits are exceeded at the
   /// same time.
   private func eachTime(
-    _ deadline: HTTPDeadline?, _ remaining: Duration?,
+    _ deadline: FutureDeadline?, _ remaining: Duration?,
     _ body: (TimeoutState.Kind, _ limit: Duration, any FutureClock) -> Void
   ) {
     if let deadline, let remaining { body(.deadline, remaining, deadline.clock) }
@@ -103,13 +103,13 @@ public struct Timeout: HTTPLayer {
   }
 
   /// Returns the earlier of the request's deadline and the deadline of this layer.
-  private func deadline(of request: HTTPRequest) -> HTTPDeadline? {
+  private func deadline(of request: HTTPRequest) -> FutureDeadline? {
     let given = request.deadline
     guard let total, given.map({ total < $0.remaining }) ?? true else { return given }
     return .after(total, clock: clock)
   }
 
-  private func prepared(_ request: HTTPRequest, _ deadline: HTTPDeadline?, _ watch: TimeoutWatch) -> HTTPRequest {
+  private func prepared(_ request: HTTPRequest, _ deadline: FutureDeadline?, _ watch: TimeoutWatch) -> HTTPRequest {
     var request = request
     if total != nil { request.deadline = deadline }
     let grace = Duration.seconds(1)

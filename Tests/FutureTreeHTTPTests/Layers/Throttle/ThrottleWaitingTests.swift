@@ -65,7 +65,7 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     throttle.pause()
     var request = anyRequest("/asked")
-    request.deadline = HTTPDeadline(.seconds(1), of: deadlines)
+    request.deadline = FutureDeadline(.seconds(1), of: deadlines)
     let cancelled = api.load(request)
     deadlines.load.value = cancelled
     let others = ["/b", "/c"].map { api.load(anyRequest($0)) }

@@ -12,7 +12,7 @@ import Testing
 
   private func request(deadline: Int) -> HTTPRequest {
     var request = anyRequest()
-    request.deadline = HTTPDeadline(.seconds(deadline), of: clock)
+    request.deadline = FutureDeadline(.seconds(deadline), of: clock)
     return request
   }
 
@@ -47,7 +47,7 @@ import Testing
   func endOfTime(duration: Duration) {
     clock.advance(by: .seconds(1))
     mock.onOthers(.status(.ok))
-    for deadline in [HTTPDeadline(duration, of: clock), .after(duration, clock: clock)] {
+    for deadline in [FutureDeadline(duration, of: clock), .after(duration, clock: clock)] {
       var request = anyRequest()
       request.deadline = deadline
 

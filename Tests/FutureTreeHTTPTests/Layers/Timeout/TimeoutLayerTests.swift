@@ -23,7 +23,7 @@ import Testing
 
   private func request(deadline: Duration) -> HTTPRequest {
     var request = anyRequest()
-    request.deadline = HTTPDeadline(deadline, of: clock)
+    request.deadline = FutureDeadline(deadline, of: clock)
     return request
   }
 

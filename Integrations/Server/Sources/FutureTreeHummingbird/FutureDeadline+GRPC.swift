@@ -1,7 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 
-extension HTTPDeadline {
+extension FutureDeadline {
   /// Creates a deadline from the value of `grpc-timeout` (gRPC over HTTP/2, *Requests*): 1 to 8 digits and a unit, which is `H`, `M`,
   /// `S`, `m` (milliseconds), `u` or `n`. Any other value is `nil`.
   init?(grpcTimeout: String, clock: any FutureClock) {

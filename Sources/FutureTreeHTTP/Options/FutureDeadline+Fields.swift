@@ -4,11 +4,11 @@ import FutureTree
 /// duration in milliseconds, of 1 to 8 digits, so that the clocks of the services need not agree.
 ///
 /// `ModifyRequest.sendingDeadline()` sends `request-timeout`.
-extension HTTPDeadline {
+extension FutureDeadline {
   /// Creates a deadline from the value of `request-timeout`.
   ///
   /// ```swift
-  /// let deadline = HTTPDeadline(requestTimeout: "250")  // 250 milliseconds from now.
+  /// let deadline = FutureDeadline(requestTimeout: "250")  // 250 milliseconds from now.
   /// ```
   ///
   /// - Returns: `nil` if the value is not 1 to 8 digits. A service answers such a request with 400.

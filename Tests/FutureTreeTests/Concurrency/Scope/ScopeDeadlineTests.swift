@@ -1,0 +1,219 @@
+import FutureTreeTesting
+import TestSupport
+import Testing
+
+@testable import FutureTree
+
+@Suite("Scopes: deadlines")
+struct ScopeDeadlineTests {
+  private let clock = ManualClock()
+  private let log = Recorder()
+
+  private func scope(
+    _ seconds: Int, whenDeadlinePasses policy: CancelScope.DeadlinePolicy = .fails
+  ) -> CancelScope {
+    CancelScope("page", deadline: .after(.seconds(seconds), clock: clock), whenDeadlinePasses: policy)
+  }
+
+  @Test("When the deadline passes, the work is cancelled, and the scope fails with TimeoutError")
+  func passes() {
+    let scope = scope(5)
+    let promise = source(log)
+    scope.run { promise.future }
+
+    clock.advance(by: .seconds(4))
+    #expect(scope.deadline?.remaining == .seconds(1) && log.entries == [])
+    clock.advance(by: .seconds(1))
+
+    #expect(log.entries == ["source: plain"] && scope.isEnded && scope.future.state == "pending")
+    #expect(promise.cancelRequest?.reason.kind == .deadline && promise.cancelRequest?.reason.cause is TimeoutError)
+    promise.complete(.cancelled)
+    let error = scope.future.outcomeIfCompleted?.error as? TimeoutError
+    #expect(error == TimeoutError(duration: .seconds(5)) && error?.name == "page")
+    #expect(scope.run { Future.succeeded(1) }.reason?.kind == .deadline)
+  }
+
+  @Test("With `succeeds`, the scope goes on, but does not commit")
+  func succeeds() {
+    let scope = scope(5, whenDeadlinePasses: .succeeds)
+    let promise = source(log, answering: .complete(.cancelled))
+    scope.run { promise.future }
+    clock.advance(by: .seconds(5))
+
+    #expect(scope.future.state == "success(())" && log.entries == ["source: plain"])
+    #expect(throws: (any Error).self) { try scope.commit() }
+  }
+
+  @Test("Work that succeeds although it was asked keeps its value, and the scope has missed its deadline")
+  func late() {
+    let scope = scope(5)
+    let promise = Promise<Int>()
+    let work = scope.run { promise.future }
+    clock.advance(by: .seconds(5))
+    promise.succeed(1)
+
+    #expect(work.state == "success(1)" && scope.future.outcomeIfCompleted?.error is TimeoutError)
+  }
+
+  @Test("A scope that is settled in time cancels its timer")
+  func inTime() {
+    let scope = scope(5)
+    let promise = Promise<Int>()
+    scope.run { promise.future }
+    scope.end()
+    #expect(clock.timerCount == 1)
+    promise.succeed(1)
+
+    #expect(scope.future.state == "success(())" && clock.timerCount == 0 && scope.deadline == nil)
+    scope.deadline = .after(.seconds(1), clock: clock)
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("The deadline of an ended scope applies to its work in flight")
+  func ended() {
+    let scope = scope(5)
+    let promise = source(log, answering: .complete(.cancelled))
+    scope.run { promise.future }
+    scope.end()
+    clock.advance(by: .seconds(5))
+
+    #expect(scope.future.outcomeIfCompleted?.error is TimeoutError && log.entries == ["source: plain"])
+  }
+
+  @Test("A deadline can be moved, removed and set later", arguments: [true, false])
+  func moved(isRemoved: Bool) {
+    let scope = scope(5)
+    clock.advance(by: .seconds(4))
+    scope.deadline = isRemoved ? nil : .after(.seconds(5), clock: clock)
+    #expect(clock.timerCount == (isRemoved ? 0 : 1))
+    clock.advance(by: .seconds(4))
+    #expect(!scope.isEnded)
+    scope.deadline = .after(.seconds(1), clock: clock)
+    clock.advance(by: .seconds(1))
+
+    let error = scope.future.outcomeIfCompleted?.error as? TimeoutError
+    #expect(error == TimeoutError(duration: .seconds(9)))
+  }
+
+  @Test("A deadline in the past passes at once")
+  func past() {
+    let scope = CancelScope(deadline: FutureDeadline(.seconds(-1), of: clock))
+    clock.advance(by: .zero)
+
+    #expect(scope.future.outcomeIfCompleted?.error is TimeoutError)
+  }
+
+  @Test("A nested scope has the nearer deadline, and the outer one cancels it", arguments: [1, 9])
+  func nested(seconds: Int) {
+    let outer = scope(5)
+    let inner = outer.nested("inner", deadline: .after(.seconds(seconds), clock: clock))
+    let promise = source(log, answering: .complete(.cancelled))
+    inner.run { promise.future }
+
+    #expect(inner.deadline?.remaining == .seconds(min(seconds, 5)) && outer.deadline?.remaining == .seconds(5))
+    clock.advance(by: .seconds(5))
+
+    // The inner scope failed at its own deadline, or was cancelled at that of the outer scope.
+    #expect(inner.future.state.hasPrefix(seconds == 1 ? "failure" : "cancelled"))
+    #expect(promise.cancelRequest?.reason.kind == .deadline && outer.future.outcomeIfCompleted?.error is TimeoutError)
+  }
+
+  @Test("Undos have no deadline but their own, and a deadline that passes while they run changes nothing")
+  func undos() {
+    let scope = scope(5)
+    let undo = Promise<Void>()
+    scope.undo(of: Future.succeeded(1)) { _ in
+      #expect(CancelScope.currentDeadline == nil)
+      return undo.future
+    }
+    scope.cancel(reason: "closed")
+    clock.advance(by: .seconds(6))
+    #expect(undo.cancelRequest == nil)
+    undo.succeed(())
+
+    #expect(scope.future.reason?.message == "closed" && scope.undoneCount == 1)
+  }
+
+  @Test("A failed undo has the missed deadline as its cause")
+  func undoFails() {
+    let scope = scope(5)
+    scope.undo(of: Future.succeeded(1)) { _ in Future<Void>.failed(Oops()) }
+    clock.advance(by: .seconds(5))
+
+    #expect((scope.future.outcomeIfCompleted?.error as? UndoFailed)?.cause is TimeoutError)
+  }
+
+  @Test("Bodies of work know the nearest deadline, and code outside does not")
+  func ambient() {
+    let (scope, free) = (scope(5), CancelScope())
+    scope.run {
+      #expect(CancelScope.currentDeadline?.remaining == .seconds(5))
+      free.run {
+        #expect(CancelScope.currentDeadline?.remaining == .seconds(5))
+        return Future.succeeded(1)
+      }
+      return Future.succeeded(1)
+    }
+    #expect(CancelScope.currentDeadline == nil)
+    free.run {
+      #expect(CancelScope.currentDeadline == nil)
+      return Future.succeeded(1)
+    }
+  }
+
+  @Test("`withCancelScope` throws TimeoutError, and its body and tasks know the deadline")
+  func body() async throws {
+    let error = await #expect(throws: TimeoutError.self) { try await self.awaitsTooLong() }
+    #expect(error?.duration == .seconds(5) && error?.name == "page" && clock.timerCount == 0)
+  }
+
+  private func awaitsTooLong() async throws {
+    try await withCancelScope("page", deadline: .after(.seconds(5), clock: clock)) { [clock, log] scope in
+      let inTask = await Task { CancelScope.currentDeadline?.remaining }.value
+      #expect(inTask == .seconds(5) && CancelScope.currentDeadline?.remaining == .seconds(5))
+      let promise = source(log, answering: .complete(.cancelled))
+      let work = scope.run { promise.future }
+      onAnotherThread { clock.advance(by: .seconds(5)) }
+      _ = try await work.value
+    }
+  }
+
+  @Test("With `succeeds`, a body that returns is not interrupted, and its result is returned")
+  func bodyGoesOn() async throws {
+    let value = try await withCancelScope(
+      deadline: .after(.seconds(5), clock: clock), whenDeadlinePasses: .succeeds
+    ) { [clock] scope in
+      onAnotherThread { clock.advance(by: .seconds(5)) }
+      return try await scope.future.map { 7 }.value
+    }
+    #expect(value == 7)
+  }
+
+  @Test("A dropped scope cancels its timer")
+  func dropped() {
+    do { withExtendedLifetime(scope(5)) {} }
+
+    #expect(clock.timerCount == 0)
+  }
+
+  @Test("The end of a scope and its deadline on two threads: one outcome, and no timer is left")
+  func threads() {
+    race(rounds: 400) {
+      Round(clock: ManualClock())
+    } _: {
+      [{ (round: Round) in round.scope.end() }, { (round: Round) in round.clock.advance(by: .seconds(5)) }]
+    } check: { round, _ in
+      #expect(round.scope.future.isCompleted && round.clock.timerCount == 0)
+    }
+  }
+
+  private struct Round: Sendable {
+    let clock: ManualClock
+    let scope: CancelScope
+
+    init(clock: ManualClock) {
+      self.clock = clock
+      scope = CancelScope(deadline: .after(.seconds(5), clock: clock))
+    }
+  }
+}
