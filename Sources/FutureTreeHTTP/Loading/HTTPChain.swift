@@ -61,7 +61,8 @@ final class HTTPChain: HTTPLoader {
   }
 
   func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    CancelScope.passingDeadline { deadline in begin(deadline.map(request.limited) ?? request) }
+    guard CancelScope.hasDeadlines, let deadline = CancelScope.currentDeadline else { return begin(request) }
+    return CancelScope.outside { begin(request.limited(by: deadline)) }
   }
 
   private func begin(_ request: HTTPRequest) -> Future<HTTPResponse> {

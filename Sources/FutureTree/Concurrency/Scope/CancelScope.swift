@@ -192,15 +192,14 @@ extension CancelScope {
     set { core.deadline.set(newValue) }
   }
 
-  /// The deadline of the scope whose work begins on this thread or in this task.
-  static var currentDeadline: FutureDeadline? { ScopeDeadline.isInUse ? current?.nearestDeadline : nil }
+  /// Whether a scope has a deadline. Faster than reading the current one.
+  package static var hasDeadlines: Bool { ScopeDeadline.isInUse }
 
-  /// Calls a body with that deadline. What the body calls is not in the scope any more, so that work for several callers does not
-  /// have the deadline of one.
-  package static func passingDeadline<Result>(_ body: (FutureDeadline?) -> Result) -> Result {
-    guard let deadline = currentDeadline else { return body(nil) }
-    return $current.withValue(nil) { body(deadline) }
-  }
+  /// The deadline of the scope whose work begins on this thread or in this task.
+  package static var currentDeadline: FutureDeadline? { hasDeadlines ? current?.nearestDeadline : nil }
+
+  /// Calls a body outside the current scope, so that work for several callers does not have the deadline of one.
+  package static func outside<Result>(_ body: () -> Result) -> Result { $current.withValue(nil, operation: body) }
 }
 
 // MARK: - Undos
