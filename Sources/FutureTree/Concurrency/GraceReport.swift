@@ -64,13 +64,14 @@ extension Future {
   /// - Parameter willForce: Receives the number of futures that will be forced.
   package static func cancel(
     _ futures: [Future], grace period: Duration?, reason: CancellationReason, clock: any FutureClock,
-    _ willForce: @escaping @Sendable (Int) -> Void
+    fileID: String = #fileID, line: UInt = #line, _ willForce: @escaping @Sendable (Int) -> Void
   ) -> Future<GraceReport> {
     let cancellation = GracefulCancellation(futures.map(\.node)) { pending, request in
       willForce(pending.count)
       return GracefulCancellation.force(pending, request)
     }
-    return cancellation.begin(CancelRequest(options: [], reason: reason), period, clock)
+    let request = CancelRequest(options: [], reason: reason, fileID: fileID, line: line)
+    return cancellation.begin(request, period, clock)
   }
 }
 
@@ -143,7 +144,11 @@ final class GracefulCancellation: Sendable {
         }
         if isLast { self.report(asked) }
       }
-      state.withLock { if !$0.hasEnded { $0.observers.append(observer) } }
+      let isWaiting = state.withLock { state in
+        if !state.hasEnded { state.observers.append(observer) }
+        return !state.hasEnded
+      }
+      if !isWaiting { _ = observer.end() }
     }
     if let period, !state.withLock({ $0.hasEnded }) {
       let timer = clock.schedule(after: period.clampedToMaximumTimerDuration) { self.passed(request, period, asked) }

@@ -176,7 +176,7 @@ private struct Traversal<Value: Sendable>: Sendable {
       case .waits: return .waits
       case .ends(.failure(let error)): return .ends(.failure(error))
       case .ends(.cancelled(let reason)): return .ends(.cancelled(reason))
-      case .ends(.success): return .waits
+      case .ends(.success): return .waits  // A success ends no traversal.
       }
     }
     let join = JoinNode<Result>(.traverse, rule: rule)

@@ -377,15 +377,17 @@ final class ScopeDeadline: Sendable {
   /// Sets the deadline, and its timer. Has no effect on a scope that is settled.
   func set(_ deadline: FutureDeadline?) {
     let now = deadline?.clock.now ?? .zero
-    let (old, version) = state.withLock { state -> (FutureTimer?, Int?) in
-      guard !state.hasEnded else { return (nil, nil) }
+    // The replaced deadline is released outside the lock. Law 19 (no user code under a lock).
+    let (replaced, old, version) = state.withLock { state -> (FutureDeadline?, FutureTimer?, Int?) in
+      guard !state.hasEnded else { return (nil, nil, nil) }
       ScopeDeadline.count.add((deadline == nil ? 0 : 1) - (state.deadline == nil ? 0 : 1), ordering: .relaxed)
+      let replaced = state.deadline
       state.deadline = deadline
       if deadline != nil, state.begun == nil { state.begun = now }
       state.version += 1
-      return (state.timer.take(), state.version)
+      return (replaced, state.timer.take(), state.version)
     }
-    old?.cancel()
+    withExtendedLifetime(replaced) { old?.cancel() }
     guard let deadline, let version else { return }
     let timer = deadline.clock.schedule(after: deadline.remaining.clampedToMaximumTimerDuration) { [weak self] in
       self?.passed(version)
@@ -409,13 +411,13 @@ final class ScopeDeadline: Sendable {
 
   /// Cancels the timer of a scope that is settled.
   func end() {
-    let timer = state.withLock { state in
-      if state.deadline != nil { ScopeDeadline.count.subtract(1, ordering: .relaxed) }
-      state.deadline = nil
+    let (deadline, timer) = state.withLock { state in
+      let deadline = state.deadline.take()
+      if deadline != nil { ScopeDeadline.count.subtract(1, ordering: .relaxed) }
       state.hasEnded = true
-      return state.timer.take()
+      return (deadline, state.timer.take())
     }
-    timer?.cancel()
+    withExtendedLifetime(deadline) { timer?.cancel() }
   }
 }
 

@@ -217,3 +217,49 @@ struct ScopeDeadlineTests {
     }
   }
 }
+
+@Suite("Scopes: every point of deadlines, grace and failures")
+struct ScopeEverywhereTests {
+  /// Work of two seconds that confirms a cancellation after one more.
+  private func slow(_ trial: CancelTrial) -> Future<Void> {
+    let promise = Promise<Void>()
+    promise.onRequestCancel { _ in
+      let confirmed = Future.after(.seconds(1), clock: trial.clock)
+      confirmed.observe { _ in promise.complete(.cancelled) }
+      return .continue
+    }
+    Future.after(.seconds(2), clock: trial.clock).observe { _ in promise.succeed(()) }
+    return promise.future
+  }
+
+  @Test("A scope with a deadline, in which a step is undone", arguments: [1, 3])
+  func deadline(seconds: Int) throws {
+    try CancelEverywhere.run(grace: .seconds(3)) { trial in
+      let undone = Recorder()
+      let scope = trial.track(
+        CancelScope("page", deadline: .after(.seconds(seconds), clock: trial.clock), clock: trial.clock))
+      scope.undo(of: scope.run { slow(trial) }) { undone("undone", passing: Future.succeeded) }
+      scope.run { Future.after(.milliseconds(500), clock: trial.clock) }.observe { _ in scope.end() }
+      trial.expect("the step that succeeded is undone once") { _ in undone.count <= 1 }
+      return scope.future
+    }
+  }
+
+  @Test("The end of a grace period", arguments: [0, 2, 5])
+  func grace(seconds: Int) throws {
+    try CancelEverywhere.run(grace: .seconds(3)) { trial in
+      let work = slow(trial)
+      return work.map {}.cancel(grace: .milliseconds(seconds * 500), clock: trial.clock)
+    }
+  }
+
+  @Test("A scope that fails with its first failure")
+  func failure() throws {
+    try CancelEverywhere.run(grace: .seconds(3)) { trial in
+      let scope = trial.track(CancelScope("page", whenWorkFails: .cancelsWork, clock: trial.clock))
+      scope.run { slow(trial) }
+      scope.run { Future.after(.seconds(1), clock: trial.clock).map { throw Oops() } as Future<Void> }
+      return scope.future
+    }
+  }
+}
