@@ -8,7 +8,7 @@ extension Guide {
 
   private static let names = [
     "MigratingFromFutureKit", "MigratingFromOtherStyles", "MigratingFromPromiseKit", "FutureTree", "GettingStarted",
-    "Scopes",
+    "Scopes", "Recipes",
   ]
 }
 
