@@ -177,9 +177,10 @@ struct LatestFutureTests {
       spinner.stop()
       done.succeed(())
     }
-    let late = Promise<Int>()
-    slot.run { .succeeded(1) }
+    let (early, late) = (Promise<Int>(), Promise<Int>())
+    slot.run { early.future }
     slot.run { late.future }
+    early.succeed(1)
     onAnotherThread { late.succeed(2) }
 
     try await done.future.value

@@ -310,7 +310,8 @@ extension CancelScope {
 ///
 /// - Parameters:
 ///   - name: The name of the scope, for drawings and errors.
-///   - deadline: The instant by which the work must have completed. Defaults to none.
+///   - deadline: The instant by which the work must have completed. Inside another scope with a deadline, the nearer one counts.
+///     Defaults to none.
 ///   - policy: What happens to the work in flight when the body returns. Defaults to `waitsForWork`.
 ///   - failurePolicy: What happens when work in the scope fails. Defaults to `continues`.
 ///   - deadlinePolicy: Whether the function throws when the deadline has passed and the body has returned. Defaults to `fails`.
@@ -329,8 +330,8 @@ public nonisolated(nonsending) func withCancelScope<Result>(
   _ body: nonisolated(nonsending) (CancelScope) async throws -> Result
 ) async throws -> Result {
   let scope = CancelScope(
-    name, deadline: deadline, whenEnded: policy, whenWorkFails: failurePolicy, whenDeadlinePasses: deadlinePolicy,
-    undoTimeout: undoTimeout, clock: clock)
+    name, deadline: .nearer(deadline, CancelScope.currentDeadline), whenEnded: policy, whenWorkFails: failurePolicy,
+    whenDeadlinePasses: deadlinePolicy, undoTimeout: undoTimeout, clock: clock)
   let result: Result
   do {
     result = try await CancelScope.$current.withValue(scope.core) { try await body(scope) }

@@ -178,6 +178,17 @@ struct ScopeDeadlineTests {
     }
   }
 
+  @Test("Inside another scope, the nearer deadline counts", arguments: [nil, 1, 9])
+  func bodyInBody(seconds: Int?) async throws {
+    try await withCancelScope(deadline: .after(.seconds(5), clock: clock)) { [clock] _ in
+      let deadline = seconds.map { FutureDeadline.after(.seconds($0), clock: clock) }
+      try await withCancelScope(deadline: deadline) { scope in
+        #expect(scope.deadline?.remaining == .seconds(min(seconds ?? 5, 5)))
+        #expect(CancelScope.currentDeadline?.remaining == scope.deadline?.remaining)
+      }
+    }
+  }
+
   @Test("With `succeeds`, a body that returns is not interrupted, and its result is returned")
   func bodyGoesOn() async throws {
     let value = try await withCancelScope(
