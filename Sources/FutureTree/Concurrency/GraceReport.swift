@@ -38,7 +38,7 @@ extension Future {
   /// request with `forceImmediately`, and the same reason with a note. It then completes at once, while its work may continue
   /// behind it. See <doc:Cancellation#Grace>.
   ///
-  /// Waiting is no interest: the returned future is not a consumer of this one.
+  /// The returned future is not a consumer of this one: it observes it.
   ///
   /// - Parameters:
   ///   - options: The options of the first request.
@@ -92,9 +92,8 @@ final class GracefulCancellation: Sendable {
     var observers: [NodeObserver] = []
     /// Whether the forced request is in progress. The report waits for its receipt.
     var isForcing = false
-    var forced: CancelReceipt?
-    /// The names of the sources that were pending when the period had passed.
-    var sources: [String] = []
+    /// The receipt of the forced request, and the names of the sources that were pending before.
+    var forced: (receipt: CancelReceipt, sources: [String])?
     /// Whether the report is complete, or the wait was cancelled.
     var hasEnded = false
 
@@ -174,17 +173,18 @@ final class GracefulCancellation: Sendable {
     let forced = force(pending, CancelRequest(options: .forceImmediately, reason: reason))
     let isDone = state.withLock { state in
       state.isForcing = false
-      state.forced = forced.receipt
-      if forced.receipt != nil { state.sources = sources }
+      state.forced = forced.receipt.map { ($0, sources) }
       return state.pending == 0 || !forced.willComplete
     }
     if isDone { report(asked) }
   }
 
   private func report(_ asked: CancelReceipt) {
-    let (forced, sources) = state.withLock { ($0.forced, $0.sources) }
+    let forced = state.withLock { $0.forced }
     guard endWait() else { return }
-    promise.succeed(GraceReport(asked: asked, forced: forced, ending: nodes.first?.ending, pending: sources))
+    promise.succeed(
+      GraceReport(
+        asked: asked, forced: forced?.receipt, ending: nodes.first?.ending, pending: forced?.sources ?? []))
   }
 
   /// Returns the names of the pending sources that futures wait for.

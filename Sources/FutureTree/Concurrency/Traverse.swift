@@ -128,7 +128,7 @@ private struct Traversal<Value: Sendable>: Sendable {
     /// The lane continues with this item.
     case begins(Int)
     case waits
-    case ends(Outcome<Value>)
+    case ends(Outcome<Never>)
   }
 
   /// The outcomes of the items. `nil` for an item that has not completed.
@@ -176,7 +176,6 @@ private struct Traversal<Value: Sendable>: Sendable {
       case .waits: return .waits
       case .ends(.failure(let error)): return .ends(.failure(error))
       case .ends(.cancelled(let reason)): return .ends(.cancelled(reason))
-      case .ends(.success): return .waits  // A success ends no traversal.
       }
     }
     let join = JoinNode<Result>(.traverse, rule: rule)
@@ -191,8 +190,12 @@ private struct Traversal<Value: Sendable>: Sendable {
   mutating func laneEnded(_ lane: Int, with outcome: Outcome<Value>, isAsked: Bool) -> Next {
     outcomes[lanes[lane]] = outcome
     unfinished -= 1
-    if case .success = outcome {} else if endsEarly, !isAsked { return .ends(outcome) }
-    if case .cancelled(let reason) = outcome { self.reason = self.reason ?? reason }
+    switch outcome {
+    case .failure(let error) where endsEarly && !isAsked: return .ends(.failure(error))
+    case .cancelled(let reason) where endsEarly && !isAsked: return .ends(.cancelled(reason))
+    case .cancelled(let reason): self.reason = self.reason ?? reason
+    case .success, .failure: break
+    }
     guard !isAsked, next < outcomes.count else { return .waits }
     lanes[lane] = next
     next += 1

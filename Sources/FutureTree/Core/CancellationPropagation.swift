@@ -85,7 +85,8 @@ struct CancellationPropagation: ~Copyable {
   /// Runs one propagation that begins with several signals.
   @discardableResult
   static func run(_ signals: [Signal]) -> CancelReceipt {
-    if let only = signals.first, signals.count == 1 { return run(only) }
+    guard let first = signals.first else { return CancelSummary().receipt }
+    if signals.count == 1 { return run(first) }
     return Trampoline.run {
       var propagation = CancellationPropagation(of: signals)
       propagation.walk()

@@ -414,8 +414,8 @@ extension [Node] {
 /// The future of a scope. It forwards requests to the work of the scope, and has no interest in that work: if the work has other
 /// consumers, a request that stops where others wait stops there, and the scope still waits.
 final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`. `lock` guards `workRequest`.
-  /// The inputs that have not ended. Each has one slot.
-  private let inputs = Locked<Set<ObjectIdentifier>>([])
+  /// The work that has not ended. Each has one slot. The undo that runs is an input, but no work.
+  private let pending = Locked<Set<ObjectIdentifier>>([])
   /// The request that the work has received without the scope.
   @exclusivity(unchecked) private var workRequest: CancelRequest?
 
@@ -431,35 +431,53 @@ final class ScopeNode: Join, @unchecked Sendable {  // Because: see `Join`. `loc
   /// Adds work that has begun, unless it was added before. A request to the scope or to its work reaches this work as well. Law 8
   /// (no request is lost).
   func add(_ work: Node) {
-    guard inputs.withLock({ $0.insert(ObjectIdentifier(work)).inserted }) else { return }
-    order(after: work) { entry, upstream, _ in
-      let slot = unsafeDowncast(entry, to: Slot.self)
-      let node = unsafeDowncast(slot.join, to: ScopeNode.self)
-      _ = node.inputs.withLock { $0.remove(ObjectIdentifier(upstream)) }
-      _ = node.inputEnded(of: slot, closes: true)
-      return false
-    }
+    guard pending.withLock({ $0.insert(ObjectIdentifier(work)).inserted }) else { return }
+    wait(for: work)
     // Read after the work was added: `cancelWork` in another thread stores the request, and then reads the work.
     guard let request = lock.withLock({ workRequest }) else { return }
     CancellationPropagation.run(Signal(node: work, request: request))
   }
 
+  /// Waits for an input that is no work: it receives no request that is for the work alone.
+  func wait(for input: Node) {
+    order(after: input) { entry, upstream, _ in
+      let slot = unsafeDowncast(entry, to: Slot.self)
+      let node = unsafeDowncast(slot.join, to: ScopeNode.self)
+      _ = node.pending.withLock { $0.remove(ObjectIdentifier(upstream)) }
+      _ = node.inputEnded(of: slot, closes: true)
+      return false
+    }
+  }
+
   /// Asks the work to cancel, also work that is added later, but not the scope itself.
   func cancelWork(_ request: CancelRequest) {
-    let work = lock.withLock {
-      workRequest = request
+    CancellationPropagation.run(work(receiving: request).map { Signal(node: $0, request: request) })
+  }
+
+  /// Forces the work to complete, also work that is added later, and that of nested scopes.
+  ///
+  /// - Returns: `nil` if no work is pending.
+  func forceWork(_ request: CancelRequest) -> CancelReceipt? {
+    let work = innermostWork { $0.work(receiving: request) }
+    return work.isEmpty ? nil : CancellationPropagation.run(work.map { Signal(node: $0, request: request) })
+  }
+
+  /// Whether work is pending, here or in a nested scope.
+  var hasWork: Bool { !innermostWork { $0.work() }.isEmpty }
+
+  /// Returns the pending work, with that of nested scopes in their places.
+  private func innermostWork(_ work: (ScopeNode) -> [Node]) -> [Node] {
+    work(self).flatMap { ($0 as? ScopeNode)?.innermostWork(work) ?? [$0] }
+  }
+
+  /// Returns the pending work, and stores a request for work that is added later.
+  private func work(receiving request: CancelRequest? = nil) -> [Node] {
+    let inputs = lock.withLock {
+      if let request { workRequest = request }
       return waitsFor
     }
-    CancellationPropagation.run(work.map { Signal(node: $0.node, request: request) })
-  }
-
-  /// Forces the work to complete, and that of nested scopes.
-  func forceWork(_ request: CancelRequest) -> CancelReceipt {
-    CancellationPropagation.run(pendingWork.map { Signal(node: $0, request: request) })
-  }
-
-  private var pendingWork: [Node] {
-    lock.withLock { waitsFor }.flatMap { ($0.node as? ScopeNode)?.pendingWork ?? [$0.node] }
+    let pending = pending.value
+    return inputs.map(\.node).filter { pending.contains(ObjectIdentifier($0)) }
   }
 
   /// Ends with an outcome, unless it has ended early.

@@ -36,7 +36,7 @@ extension Future {
 public struct TimeoutError: Error, CustomStringConvertible {
   /// The duration after which the future failed.
   public let duration: Duration
-  /// The name of the future that took too long, or the operator that created it. The name of the scope.
+  /// The name of the future that took too long, or the operator that created it. For a scope, the name of the scope.
   public let name: String?
   /// The call of `timeout(after:)`. `nil` for a scope.
   public let location: CodeLocation?

@@ -15,8 +15,7 @@ import FutureTree
 /// - If a caller forced its load to complete or detached from it, the reset still waits until the next loader has
 ///   completed the load. The reset is a consumer of the load, so a request with `.doNotForwardIfOthersWaiting` completes the
 ///   caller's future at once.
-/// - The scopes of `HTTPLoader.scope` are cancelled as well. The reset waits until their undos
-///   have run.
+/// - The scopes that `HTTPLoader.scope` created are cancelled as well. The reset waits until their undos have run.
 /// - Loads that begin during the reset are not part of it. A `ResetGuard` before this layer refuses them.
 ///
 /// **Cancellation.** The layer holds no requests: a cancellation request is forwarded to the loader that holds the

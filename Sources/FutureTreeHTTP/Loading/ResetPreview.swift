@@ -35,7 +35,7 @@ public struct ResetPreview: Sendable {
     }
   }
 
-  /// A scope of `HTTPLoader.scope` that has not completed.
+  /// A scope that `HTTPLoader.scope` created, and that has not completed.
   public struct Scope: Sendable {
     /// The name of the scope.
     public let name: String

@@ -215,6 +215,32 @@ struct Law25GraceTests {
     #expect(try self.report(of: report).forced == nil && scope.undoneCount == 1)
   }
 
+  @Test("The undos of a nested scope are not forced, and the report waits for them")
+  func nestedUndo() throws {
+    let scope = CancelScope("window", clock: clock)
+    let (nested, undo) = (scope.nested("inner"), Promise<Void>())
+    nested.undo(of: Future.succeeded(1), named: "step") { _ in undo.future }
+    let report = scope.cancel(grace: .seconds(5), clock: clock)
+
+    clock.advance(by: .seconds(5))
+    #expect(report.state == "pending" && scope.future.tree().entries.contains { $0.name == "undo step" })
+    undo.succeed(())
+
+    #expect(try self.report(of: report).forced == nil && nested.undoneCount == 1)
+  }
+
+  @Test("Work that a running body adds after the end of the period is forced as well")
+  func addedLate() {
+    let (scope, late) = (CancelScope("window", clock: clock), source(log, "late"))
+    let work = scope.run { [clock] in
+      scope.cancel(grace: .seconds(5), clock: clock)
+      clock.advance(by: .seconds(5))
+      return late.future
+    }
+
+    #expect(work.state == "cancelled" && scope.future.state == "cancelled")
+  }
+
   @Test("A scope whose work ends in time is not forced")
   func scopeInTime() throws {
     let scope = CancelScope("window")

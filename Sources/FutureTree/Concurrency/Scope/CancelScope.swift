@@ -91,7 +91,7 @@ public final class CancelScope: Sendable {
       policy: policy, failurePolicy: failurePolicy, deadlinePolicy: deadlinePolicy, undoTimeout: undoTimeout,
       clock: clock)
     self.init(name, settings, parent: nil)
-    if let deadline { core.deadline.set(deadline) }
+    if let deadline { core.nearestDeadline = deadline }
   }
 
   private init(_ name: String, _ settings: Settings, parent: ScopeCore?) {
@@ -146,7 +146,7 @@ extension CancelScope {
   /// Requests to this scope reach the nested scope. This scope waits for it. When a nested scope has committed, its undos become
   /// undos of this scope. In an ended scope, the nested scope has ended from the start.
   ///
-  /// If a nested scope fails, it counts as work that has failed. The outcome of a policy that is not given is that of this scope.
+  /// If a nested scope fails, it counts as work that has failed. A policy that is not given is that of this scope.
   ///
   /// - Parameters:
   ///   - name: The name of the nested scope.
@@ -164,7 +164,7 @@ extension CancelScope {
       deadlinePolicy: deadlinePolicy ?? outer.deadlinePolicy, undoTimeout: outer.undoTimeout, clock: outer.clock)
     let scope = CancelScope(name, settings, parent: core)
     if !core.add(scope.core) { scope.cancel(reason: .of(.scopeEnded, "the outer scope had ended")) }
-    if let deadline { scope.core.deadline.set(deadline) }
+    if let deadline { scope.core.nearestDeadline = deadline }
     return scope
   }
 }
@@ -189,14 +189,14 @@ extension CancelScope {
   /// - Complexity: O(outer scopes), and one timer of the clock for each change.
   public var deadline: FutureDeadline? {
     get { core.nearestDeadline }
-    set { core.deadline.set(newValue) }
+    set { core.nearestDeadline = newValue }
   }
 
   /// Whether a scope has a deadline. Faster than reading the current one.
   package static var hasDeadlines: Bool { ScopeDeadline.isInUse }
 
   /// The deadline of the scope whose work begins on this thread or in this task.
-  package static var currentDeadline: FutureDeadline? { hasDeadlines ? current?.nearestDeadline : nil }
+  package static var currentDeadline: FutureDeadline? { current?.nearestDeadline }
 
   /// Calls a body outside the current scope, so that work for several callers does not have the deadline of one.
   package static func outside<Result>(_ body: () -> Result) -> Result { $current.withValue(nil, operation: body) }

@@ -7,7 +7,7 @@ final class ScopeCore: Sendable {
   /// Completes when the scope has ended, its work has completed and its undos have run, whatever happened to its future.
   let settled = Promise<Void>()
   let settings: CancelScope.Settings
-  let deadline = ScopeDeadline()
+  private let deadline = ScopeDeadline()
   private let parent: ScopeCore?
   /// A source that is pending until the scope ends. It is the first input of the scope's future, and receives its requests.
   private let open = Promise<Void>()
@@ -26,7 +26,6 @@ final class ScopeCore: Sendable {
       self.end(asked: request.reason)
       return .complete(.cancelled)
     }
-    deadline.scope = self
     // The future can end early: by force, or because it only detached.
     Future<Void>(node: node).observe { outcome in
       if case .cancelled(let reason) = outcome { self.end(asked: reason) }
@@ -34,7 +33,11 @@ final class ScopeCore: Sendable {
   }
 
   var future: Future<Void> { Future(node: node) }
-  var nearestDeadline: FutureDeadline? { .nearer(deadline.value, parent?.nearestDeadline) }
+  /// The nearest deadline of this scope and the outer ones. Setting it sets that of this scope.
+  var nearestDeadline: FutureDeadline? {
+    get { .nearer(deadline.value, parent?.nearestDeadline) }
+    set { deadline.set(newValue, of: self) }
+  }
   var outermost: ScopeCore { parent?.outermost ?? self }
   var undone: Int { state.withLock { $0.undone } }
   var isEnded: Bool { state.withLock { $0.isEnded } }
@@ -76,7 +79,7 @@ final class ScopeCore: Sendable {
   func forceWork(_ request: CancelRequest) -> GracefulCancellation.Force {
     guard isWorking else { return GracefulCancellation.Force(receipt: nil, willComplete: true) }
     let receipt = node.forceWork(request)
-    return GracefulCancellation.Force(receipt: receipt, willComplete: !isWorking)
+    return GracefulCancellation.Force(receipt: receipt, willComplete: !node.hasWork)
   }
 
   private var isWorking: Bool { state.withLock { $0.isWorking } }
@@ -126,7 +129,7 @@ final class ScopeCore: Sendable {
   ) {
     let run = { @Sendable (value: Value) in
       CancelScope.$undoing.withValue(self) {
-        CancelScope.$current.withValue(nil) { Future<Undone>.attempt { try body(value) } }
+        CancelScope.outside { Future<Undone>.attempt { try body(value) } }
       }.map { _ in }
     }
     guard !isAwaited(by: step.node), state.withLock({ $0.beginStep() }) else {
@@ -213,7 +216,7 @@ final class ScopeCore: Sendable {
     // Continues when it is asked, so that trees show it. No request reaches the work.
     let shown = Promise<Void>()
     shown.onRequestCancel { _ in .continue }
-    node.add(shown.future.named("undo \(undo.name)").node)
+    node.wait(for: shown.future.named("undo \(undo.name)").node)
     work.observe { outcome in
       self.state.withLock { $0.undid(undo, outcome) }
       shown.succeed(())
@@ -345,79 +348,6 @@ struct ScopeState {
     if case .failure(let error) = decided { cause = error }
     if !failures.isEmpty { return .failure(UndoFailed(undone: undone, failures: failures, cause: cause)) }
     return decided ?? reason.map { .cancelled($0) } ?? .success(())
-  }
-}
-
-/// The deadline of one scope, and its timer.
-final class ScopeDeadline: Sendable {
-  private struct State {
-    var deadline: FutureDeadline?
-    var timer: FutureTimer?
-    /// The instant at which the first deadline was set, on its clock.
-    var begun: Duration?
-    /// Counts the changes, so that a timer that has fired meanwhile has no effect.
-    var version = 0
-    var hasEnded = false
-    weak var scope: ScopeCore?
-  }
-
-  private let state = Locked(State())
-  /// The number of scopes that have a deadline and are not settled. While there are none, work does not look for its scope.
-  private static let count = Atomic(0)
-
-  static var isInUse: Bool { count.load(ordering: .relaxed) > 0 }
-
-  var value: FutureDeadline? { state.withLock { $0.deadline } }
-
-  var scope: ScopeCore? {
-    get { state.withLock { $0.scope } }
-    set { state.withLock { $0.scope = newValue } }
-  }
-
-  /// Sets the deadline, and its timer. Has no effect on a scope that is settled.
-  func set(_ deadline: FutureDeadline?) {
-    let now = deadline?.clock.now ?? .zero
-    // The replaced deadline is released outside the lock. Law 19 (no user code under a lock).
-    let (replaced, old, version) = state.withLock { state -> (FutureDeadline?, FutureTimer?, Int?) in
-      guard !state.hasEnded else { return (nil, nil, nil) }
-      ScopeDeadline.count.add((deadline == nil ? 0 : 1) - (state.deadline == nil ? 0 : 1), ordering: .relaxed)
-      let replaced = state.deadline
-      state.deadline = deadline
-      if deadline != nil, state.begun == nil { state.begun = now }
-      state.version += 1
-      return (replaced, state.timer.take(), state.version)
-    }
-    withExtendedLifetime(replaced) { old?.cancel() }
-    guard let deadline, let version else { return }
-    let timer = deadline.clock.schedule(after: deadline.remaining.clampedToMaximumTimerDuration) { [weak self] in
-      self?.passed(version)
-    }
-    let isCurrent = state.withLock { state in
-      guard state.version == version, !state.hasEnded else { return false }
-      state.timer = timer
-      return true
-    }
-    if !isCurrent { timer.cancel() }
-  }
-
-  private func passed(_ version: Int) {
-    let (scope, deadline, begun) = state.withLock { state -> (ScopeCore?, FutureDeadline?, Duration?) in
-      guard state.version == version, !state.hasEnded else { return (nil, nil, nil) }
-      state.timer = nil
-      return (state.scope, state.deadline, state.begun)
-    }
-    if let scope, let deadline, let begun { scope.deadlinePassed(after: deadline.clock.now - begun) }
-  }
-
-  /// Cancels the timer of a scope that is settled.
-  func end() {
-    let (deadline, timer) = state.withLock { state in
-      let deadline = state.deadline.take()
-      if deadline != nil { ScopeDeadline.count.subtract(1, ordering: .relaxed) }
-      state.hasEnded = true
-      return (deadline, state.timer.take())
-    }
-    withExtendedLifetime(deadline) { timer?.cancel() }
   }
 }
 
