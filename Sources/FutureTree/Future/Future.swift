@@ -49,7 +49,7 @@ extension Future {
     return Future(node: source)
   }
 
-  /// Returns a cancelled future. Its reason has no message, but the file and line of this call.
+  /// Returns a cancelled future. Its reason has the file and line of this call.
   public static func cancelled(fileID: String = #fileID, line: UInt = #line) -> Future {
     .cancelled(CancellationReason.unspecified.asked(fileID: fileID, line: line))
   }

@@ -25,7 +25,8 @@ final class ScopeDeadline: Sendable {
   func set(_ deadline: FutureDeadline?, of scope: ScopeCore) {
     let now = deadline?.clock.now
     guard let version = replace({ $0.begun = $0.begun ?? now }, with: deadline), let deadline else { return }
-    let timer = deadline.clock.schedule(after: deadline.remaining.clampedToMaximumTimerDuration) { [weak self, weak scope] in
+    let remaining = deadline.remaining.clampedToMaximumTimerDuration
+    let timer = deadline.clock.schedule(after: remaining) { [weak self, weak scope] in
       guard let scope, let begun = self?.fired(version) else { return }
       scope.deadlinePassed(after: deadline.clock.now - begun)
     }
