@@ -77,12 +77,9 @@ final class ScopeCore: Sendable {
 
   /// Forces the work in flight, but no undo.
   func forceWork(_ request: CancelRequest) -> GracefulCancellation.Force {
-    guard isWorking else { return GracefulCancellation.Force(receipt: nil, willComplete: true) }
     let receipt = node.forceWork(request)
     return GracefulCancellation.Force(receipt: receipt, willComplete: !node.hasWork)
   }
-
-  private var isWorking: Bool { state.withLock { $0.isWorking } }
 
   private func refused<Value>() -> Future<Value> {
     if let reason = state.withLock({ $0.reason }) { return .cancelled(reason) }
@@ -255,7 +252,6 @@ struct ScopeState {
   /// The outcome that a failure or the deadline has decided, if that was first.
   private var decided: Outcome<Void>?
   private var working = 0
-  var isWorking: Bool { working > 0 }
   private(set) var undone = 0
   private var undos: [Undo] = []
   private var isUndoing = false
