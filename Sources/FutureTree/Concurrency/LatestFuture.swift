@@ -23,15 +23,6 @@
 /// When a slot is deallocated, its newest work is asked to cancel with `doNotForwardIfOthersWaiting`. A slot can be used from any
 /// thread and from inside any callback.
 public final class LatestFuture<Value: Sendable>: Sendable {
-  private struct State {
-    /// The number of calls of `run`.
-    var begun = 0
-    /// The number of the newest work.
-    var newest = 0
-    var future: Future<Value>?
-    var receiver: Receiver?
-  }
-
   /// The closure that receives outcomes.
   private final class Receiver: Sendable {
     let executor: FutureExecutor
@@ -43,7 +34,7 @@ public final class LatestFuture<Value: Sendable>: Sendable {
     }
   }
 
-  private let state = Locked(State())
+  private let slot = Locked(Slot())
 
   /// Creates an empty slot.
   public init() {}
@@ -53,7 +44,7 @@ public final class LatestFuture<Value: Sendable>: Sendable {
   }
 
   /// The future of the newest work. `nil` before the first.
-  public var current: Future<Value>? { state.withLock { $0.future } }
+  public var current: Future<Value>? { slot.withLock { $0.node }.map { Future(node: $0) } }
 
   /// Whether the newest work has not completed.
   public var isRunning: Bool { current.map { !$0.isCompleted } ?? false }
@@ -71,23 +62,23 @@ public final class LatestFuture<Value: Sendable>: Sendable {
   public func run(
     fileID: String = #fileID, line: UInt = #line, _ body: () throws -> Future<Value>
   ) -> Future<Value> {
-    let number = state.withLock { state in
-      state.begun += 1
-      return state.begun
+    let number = slot.withLock { slot in
+      slot.begun += 1
+      return slot.begun
     }
     let future = Future.attempt(body).expirable()
-    let (superseded, receiver) = state.withLock { state -> (Future<Value>?, Receiver?) in
-      guard number > state.newest else { return (future, nil) }
-      state.newest = number
-      let before = state.future
-      state.future = future
-      return (before, state.receiver)
+    let (superseded, receiver) = slot.withLock { slot -> (Node?, AnyObject?) in
+      guard number > slot.newest else { return (future.node, nil) }
+      slot.newest = number
+      let before = slot.node
+      slot.node = future.node
+      return (before, slot.receiver)
     }
     if let superseded {
       let reason = CancellationReason.of(.superseded, "newer work began in the slot").asked(fileID: fileID, line: line)
-      superseded.expire(with: .cancelled(reason), because: reason)
+      Future<Value>(node: superseded).expire(with: .cancelled(reason), because: reason)
     }
-    if let receiver { observe(future, number, receiver) }
+    if let receiver { observe(future, number, unsafeDowncast(receiver, to: Receiver.self)) }
     return future
   }
 
@@ -113,13 +104,13 @@ public final class LatestFuture<Value: Sendable>: Sendable {
     on executor: FutureExecutor = .immediate, _ body: @escaping @Sendable (Outcome<Value>) -> Void
   ) {
     let receiver = Receiver(executor, body)
-    let (replaced, running) = state.withLock { state in
-      let replaced = state.receiver
-      state.receiver = receiver
-      return (replaced, state.future.map { ($0, state.newest) })
+    let (replaced, running) = slot.withLock { slot in
+      let replaced = slot.receiver
+      slot.receiver = receiver
+      return (replaced, slot.node.map { ($0, slot.newest) })
     }
     withExtendedLifetime(replaced) {}  // Released outside the lock. Law 19 (no user code under a lock).
-    if let (future, number) = running, !future.isCompleted { observe(future, number, receiver) }
+    if let (node, number) = running, node.ending == nil { observe(Future(node: node), number, receiver) }
   }
 
   /// Sets the closure that receives each outcome of the newest work on the main actor.
@@ -131,8 +122,18 @@ public final class LatestFuture<Value: Sendable>: Sendable {
   private func observe(_ future: Future<Value>, _ number: Int, _ receiver: Receiver) {
     future.observe(on: receiver.executor) { [weak self, weak receiver] outcome in
       guard let self, let receiver else { return }
-      let isNewest = self.state.withLock { $0.newest == number && $0.receiver === receiver }
+      let isNewest = self.slot.withLock { $0.newest == number && $0.receiver === receiver }
       if isNewest { receiver.body(outcome) }
     }
   }
+}
+
+/// The state of a slot. Not generic, so that no type is looked up at run time.
+private struct Slot {
+  /// The number of calls of `run`.
+  var begun = 0
+  /// The number of the newest work.
+  var newest = 0
+  var node: Node?
+  var receiver: AnyObject?
 }

@@ -39,6 +39,12 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   /// The number of handlers that a request would call now. Called under the lock.
   var handlerCount: Int { handlers.entries.count }
 
+  /// The futures whose work must end before the work of this source begins: see `HandlerEntry.worksAhead`.
+  var worksAhead: [Node]? {
+    let handlers = lock.withLock { self.handlers.entries }
+    return handlers.lazy.compactMap { $0.worksAhead }.first
+  }
+
   /// - Complexity: O(1).
   func uninstall(_ entry: HandlerEntry) {
     lock.withLock { handlers.remove(entry) }
@@ -137,6 +143,10 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     self.executor = executor
     self.step = step
   }
+
+  /// If the handler belongs to work that waits in a queue: the futures of the work that has the slots. They are not upstream.
+  /// Law 22 (ordering is not interest).
+  var worksAhead: [Node]? { nil }
 
   /// Calls the handler, unless it was called or removed.
   final func call(_ request: CancelRequest) {

@@ -85,15 +85,6 @@ extension FutureEvent: Codable {
   }
 }
 
-extension Duration {
-  fileprivate var wholeNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (nanoseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, isTooLongBySum) = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return isTooLong || isTooLongBySum ? (seconds < 0 ? .min : .max) : sum
-  }
-}
-
 /// Encoded as `{"kind": "linked", "to": 1}`, `{"kind": "withheld", "request": {…}, "by": 2}`,
 /// `{"kind": "failed", "error": "…"}`, `{"kind": "cancelled", "reason": {…}}`, or an object with only a kind.
 extension FutureEvent.Fact: Codable {

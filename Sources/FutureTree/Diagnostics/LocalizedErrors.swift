@@ -57,6 +57,11 @@ extension UndoFailed: LocalizedError {
   public var errorDescription: String? { description }
 }
 
+extension WaitsForOwnQueue: LocalizedError {
+  /// The same text as `description`.
+  public var errorDescription: String? { description }
+}
+
 extension WaitWouldHang: LocalizedError {
   /// The same text as `description`.
   public var errorDescription: String? { description }

@@ -39,6 +39,11 @@ public final class Promise<Value: Sendable>: Sendable {
     self.init(.promise, fileID: fileID, line: line)
   }
 
+  @inlinable init(_ createdBy: Operator, fileID: StaticString = #fileID, line: UInt = #line) {
+    source = Future<Value>.source(createdBy)
+    (self.fileID, self.line) = (fileID, line)
+  }
+
   @inlinable init(_ createdBy: Operator, fileID: String, line: UInt) {
     source = Future<Value>.source(createdBy)
     self.fileID = ""
@@ -248,6 +253,12 @@ extension Source {
     return true
   }
 
+  /// Delivers the request of a source that ended while the body ran to the future that the body returned. Law 5 (force).
+  func forwardRequest(to inner: Node) {
+    guard let request = lock.withLock({ state.requests.furthest?.forwarded }) else { return }
+    CancellationPropagation.run(Signal(node: inner, request: request))
+  }
+
   @usableFromInline func promiseWasFulfilled() {
     releaseHandlers()
     Trampoline.notify(self)
@@ -295,9 +306,7 @@ extension Promise {
   @discardableResult
   package func seal(onto future: Future<Value>) -> Bool {
     if source.seal(onto: future.node, as: .work) { return true }
-    if let request = source.lock.withLock({ source.state.requests.furthest?.forwarded }) {
-      CancellationPropagation.run(Signal(node: future.node, request: request))
-    }
+    source.forwardRequest(to: future.node)
     return false
   }
 

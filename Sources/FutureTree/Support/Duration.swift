@@ -36,6 +36,14 @@ extension Duration {
   /// seconds in integers.
   package static let century = Duration.seconds(100 * 365 * 86_400)
 
+  /// This duration in nanoseconds, limited to about 292 years.
+  var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (nanoseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isTooLongBySum) = nanoseconds.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isTooLong || isTooLongBySum ? (seconds < 0 ? .min : .max) : sum
+  }
+
   /// This duration, limited to the range from zero to 100 years.
   package var clampedToMaximumTimerDuration: Duration { min(max(self, .zero), .century) }
 

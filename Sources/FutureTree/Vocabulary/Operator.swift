@@ -5,7 +5,7 @@
 @usableFromInline
 enum Operator: UInt8, Sendable, CaseIterable {
   // Sources: requests are delivered to their handlers.
-  case promise, task, timer
+  case promise, task, timer, futureQueue
   /// The timer of an operator: see `Node.isPause`.
   case pause
   // Operators with one upstream.
@@ -25,7 +25,7 @@ enum Operator: UInt8, Sendable, CaseIterable {
   /// Whether the body runs for an upstream with this ending.
   func runsBody(on ending: Ending) -> Bool {
     switch self {
-    case .promise, .task, .timer, .pause, .timeout, .shielded: false
+    case .promise, .task, .timer, .futureQueue, .pause, .timeout, .shielded: false
     case .all, .zip, .allSettled, .race, .any, .traverse, .retry, .scope: false
     case .work, .map, .flatMap, .onSuccess, .delayed: ending == .succeeded
     case .recover, .mapError, .onFailure: ending == .failed
@@ -48,7 +48,7 @@ enum Operator: UInt8, Sendable, CaseIterable {
   /// Whether the future has no upstream, so that requests are delivered to its handlers.
   var isSource: Bool {
     switch self {
-    case .promise, .task, .timer, .pause: true
+    case .promise, .task, .timer, .futureQueue, .pause: true
     default: false
     }
   }

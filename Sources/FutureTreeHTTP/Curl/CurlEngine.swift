@@ -91,7 +91,7 @@
     private var active: [OpaquePointer: CurlTransfer] = [:]
     /// The transfers that wait outside libcurl: for a lookup, for a connection, or, after the end of libcurl, for their reader.
     private var waiting: Set<ObjectIdentifier> = []
-    private var queue: ThrottleQueue<(CurlTransfer, [NameResolver.Found])>
+    private var queue: LimitedQueue<(CurlTransfer, [NameResolver.Found])>
     /// When the timer of libcurl ends, on the clock of the system.
     private var deadline: Duration?
     private var isClosing = false
@@ -102,7 +102,7 @@
       multi = ccurl_multi_create()!  // It fails only without memory.
       ccurl_leave()
       poller = CurlPoller(bell)
-      queue = ThrottleQueue(perHost: engine.settings.maximumConnectionsPerHost, aging: nil)
+      queue = LimitedQueue(perKey: engine.settings.maximumConnectionsPerHost, aging: nil)
       resolver = NameResolver(fixed: engine.settings.addresses, resolve: engine.settings.resolve)
     }
 
@@ -206,7 +206,7 @@
         }
       case .stop(let transfer):
         if waiting.remove(ObjectIdentifier(transfer)) != nil {
-          if let ticket = transfer.ticket { _ = queue.remove(ticket) }
+          if let place = transfer.place.take() { queue.remove(place) }
           return transfer.ended(.stopped)
         }
         guard let handle = transfer.handle else { return }
@@ -229,12 +229,13 @@
     private func begin(_ transfer: CurlTransfer, _ found: [NameResolver.Found]) {
       guard let origin = transfer.limitedOrigin, !queue.hasRoom(for: origin) else { return start(transfer, found) }
       waiting.insert(ObjectIdentifier(transfer))
-      transfer.ticket = queue.append((transfer, found), host: origin, level: 0, at: .zero)
+      transfer.place = queue.append((transfer, found), key: origin, level: 0, at: .zero)
     }
 
     private func beginQueued() {
-      while let ticket = queue.first(), let (transfer, found) = queue.remove(ticket) {
-        transfer.ticket = nil
+      while let place = queue.first(), queue.remove(place) {
+        let (transfer, found) = place.item
+        transfer.place = nil
         waiting.remove(ObjectIdentifier(transfer))
         if transfer.isWanted { start(transfer, found) } else { transfer.ended(.stopped) }
       }

@@ -22,7 +22,7 @@
     /// can share a connection.
     let limitedOrigin: String?
     /// The place in the queue of the engine, while the request waits for a connection.
-    var ticket: UInt64?
+    var place: LimitedQueue<(CurlTransfer, [NameResolver.Found])>.Entry?
 
     /// The handle, while it is in the multi handle.
     var handle: CurlHandle?

@@ -1,3 +1,4 @@
+import FutureTreeTesting
 import TestSupport
 import Testing
 
@@ -249,5 +250,334 @@ struct FutureQueueTests {
     gate.succeed(1)
 
     #expect(census.alive == 0)
+  }
+}
+
+@Suite("FutureQueue: limits, priorities and keys")
+struct FutureQueueLimitTests {
+  private let log = Recorder()
+  private let clock = ManualClock()
+  private let promises = Locked<[String: Promise<Int>]>([:])
+
+  /// Adds work that `end` completes, and logs its begin.
+  @discardableResult
+  private func add(
+    _ name: String, to queue: FutureQueue, _ priority: TaskPriority = .medium, key: String? = nil
+  ) -> Future<Int> {
+    let promise = Promise<Int>()
+    promises.withLock { $0[name] = promise }
+    return queue.add(priority: priority, key: key) { [log] in
+      log(name)
+      return promise.future
+    }
+    .named("\(name)")
+  }
+
+  private func end(_ names: String...) {
+    for name in names { promises.withLock { $0[name] }?.succeed(1) }
+  }
+
+  @Test("At most the given number of works run, and each end begins the next")
+  func atMost() {
+    let queue = FutureQueue(atMost: 2)
+    for name in ["a", "b", "c", "d"] { add(name, to: queue) }
+
+    #expect(log.entries == ["a", "b"])
+    #expect(queue.runningCount == 2 && queue.waitingCount == 2)
+    end("b")
+    #expect(log.entries == ["a", "b", "c"])
+    end("a", "c", "d")
+    #expect(log.entries == ["a", "b", "c", "d"])
+    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+  }
+
+  @Test("A raised limit begins queued work, a lowered one stops no work, and 0 holds all")
+  func changes() {
+    let queue = FutureQueue(atMost: -1)
+    #expect(queue.limit == 0)
+    for name in ["a", "b", "c", "d"] { add(name, to: queue) }
+    #expect(log.entries == [])
+
+    queue.limit = 3
+    #expect(log.entries == ["a", "b", "c"])
+    queue.limit = 1
+    end("a", "b")
+    #expect(log.entries == ["a", "b", "c"] && queue.runningCount == 1)
+    end("c")
+    #expect(log.entries == ["a", "b", "c", "d"])
+  }
+
+  @Test("The highest priority is first, and among equals the earliest work")
+  func priorities() {
+    let queue = FutureQueue(clock: clock)
+    add("gate", to: queue)
+    let works: [(String, TaskPriority)] = [
+      ("medium", .medium), ("background", .background), ("high", .high), ("low", .low), ("high 2", .high),
+      ("user", .userInitiated),
+      ("between", TaskPriority(rawValue: 24)), ("above", TaskPriority(rawValue: 255)),
+    ]
+    for (name, priority) in works { add(name, to: queue, priority) }
+
+    end("gate")
+    for _ in works { end(log.entries.last!) }
+
+    let order = ["high", "high 2", "user", "above", "medium", "between", "low", "background"]
+    #expect(log.entries == ["gate"] + order)
+  }
+
+  @Test(
+    "Work that has waited for the aging duration longer counts as one priority higher",
+    arguments: [(9, ["high", "medium"]), (10, ["medium", "high"])])
+  func aging(seconds: Int, order: [String]) {
+    let queue = FutureQueue(clock: clock)
+    add("gate", to: queue)
+    add("medium", to: queue)
+    clock.advance(by: .seconds(seconds))
+    add("high", to: queue, .high)
+
+    end("gate")
+    end(order[0])
+
+    #expect(log.entries == ["gate"] + order)
+  }
+
+  @Test("Without aging, no clock is read, and the higher priority is first after any time")
+  func noAging() {
+    let queue = FutureQueue(aging: nil, clock: clock)
+    add("gate", to: queue)
+    add("medium", to: queue)
+    clock.advance(by: .seconds(1_000_000))
+    add("high", to: queue, .high)
+
+    end("gate", "high")
+
+    #expect(log.entries == ["gate", "high", "medium"])
+  }
+
+  @Test("Extreme aging durations do not overflow", arguments: [.zero, .seconds(-1), .seconds(Int64.max)] as [Duration])
+  func absurdAging(aging: Duration) {
+    let queue = FutureQueue(aging: aging, clock: clock)
+    add("gate", to: queue)
+    add("low", to: queue, .low)
+    add("high", to: queue, .high)
+
+    end("gate", "low", "high")
+
+    #expect(log.entries == ["gate"] + (aging > .zero ? ["high", "low"] : ["low", "high"]))
+  }
+
+  @Test("A full key delays no other work, and work without a key is not limited by keys")
+  func keys() {
+    let queue = FutureQueue(atMost: 4, perKey: 1)
+    add("a1", to: queue, key: "a")
+    add("a2", to: queue, .high, key: "a")
+    add("b1", to: queue, key: "b")
+    add("none 1", to: queue)
+    add("none 2", to: queue)
+    add("none 3", to: queue)
+    #expect(log.entries == ["a1", "b1", "none 1", "none 2"])
+
+    end("b1")
+    #expect(log.entries.last == "none 3")
+    end("a1")
+    #expect(log.entries.last == "a2")
+    #expect(queue.runningCount == 4 && queue.waitingCount == 0)
+  }
+
+  @Test("Keys without `perKey` have no effect")
+  func keysWithoutLimit() {
+    let queue = FutureQueue(atMost: 2)
+    for name in ["a", "b", "c"] { add(name, to: queue, key: "same") }
+
+    end("a")
+
+    #expect(log.entries == ["a", "b", "c"])
+  }
+
+  @Test("`waiting` has the names, the priorities and the keys, in the order of their begin")
+  func preview() {
+    let queue = FutureQueue(clock: clock)
+    add("gate", to: queue)
+    add("late", to: queue, .low, key: "disk")
+    let gone = add("gone", to: queue)
+    add("soon", to: queue, .high)
+    _ = queue.add { .succeeded(1) }
+
+    gone.cancel()
+
+    #expect(queue.waiting.map(\.name) == ["soon", "futureQueue", "late"])
+    #expect(queue.waiting.map(\.priority) == [.high, .medium, .low])
+    #expect(queue.waiting.map(\.key) == [nil, nil, "disk"])
+  }
+
+  @Test("Queued work follows the live callers of its flight")
+  func following() {
+    let queue = FutureQueue(clock: clock)
+    let flights = SingleFlight<String, Int>()
+    add("gate", to: queue)
+    let load = { [log] (key: String, priority: TaskPriority) in
+      flights.load(key, priority: priority) { priority in
+        queue.add(following: priority) {
+          log(key)
+          return .succeeded(1)
+        }
+      }
+    }
+    let callers = [load("a", .low), load("b", .medium), load("c", .medium), load("a", .high), load("c", .high)]
+    #expect(queue.waiting.map(\.priority) == [.high, .high, .medium])
+
+    callers[4].cancel()
+    #expect(queue.waiting.map(\.priority) == [.high, .medium, .medium])
+    end("gate")
+
+    #expect(log.entries == ["gate", "a", "b", "c"])
+    _ = load("a", .low)
+    #expect(log.entries.last == "a")
+  }
+
+  @Test("Work whose executor drops its job frees its slot")
+  func lost() {
+    let queue = FutureQueue()
+    let jobs = Locked<[@Sendable () -> Void]>([])
+    let executor = FutureExecutor { job in jobs.withLock { $0.append(job) } }
+    let first = queue.add { Future.succeeded(1).map(on: executor) { $0 } }
+    add("next", to: queue)
+    #expect(log.entries == [])
+
+    jobs.value = []
+
+    #expect(log.entries == ["next"])
+    withExtendedLifetime(first) {}
+  }
+
+  @Test("Work that waits in a dropped queue whose limit is 0 fails")
+  func droppedWhilePaused() {
+    let queue = Locked<FutureQueue?>(FutureQueue(atMost: 0))
+    let future = queue.value?.add { .succeeded(1) }
+
+    queue.value = nil
+
+    #expect(future?.state.contains("deallocated before it was completed") == true)
+  }
+}
+
+@Suite("FutureQueue: work that waits for its own queue")
+struct FutureQueueCycleTests {
+  private typealias Body = @Sendable (FutureQueue) -> Future<Int>
+
+  private static let direct: Body = { queue in queue.add { .succeeded(1) }.named("inner") }
+
+  private static let bodies: [(name: String, body: Body)] = [
+    ("direct", direct),
+    ("after an operator", { queue in direct(queue).map { $0 + 1 }.recover { _ in 0 } }),
+    ("in a later body", { queue in Future.succeeded(1).flatMap { _ in direct(queue) } }),
+    ("in a join", { queue in Future.all([.succeeded(1), direct(queue)]).map { $0.count } }),
+    (
+      "by a promise",
+      { queue in
+        let promise = Promise<Int>()
+        promise.complete(.completeUsing(direct(queue)))
+        return promise.future
+      }
+    ),
+  ]
+
+  @Test("The outer work fails, and its error names the cycle", arguments: bodies.map(\.name))
+  func fails(name: String) throws {
+    let queue = FutureQueue()
+    let body = try #require(Self.bodies.first { $0.name == name }?.body)
+
+    let outer = queue.add { body(queue) }.named("outer")
+
+    let text = outer.state
+    #expect(text.contains("\"inner\" waits in a FutureQueue for a slot"), "\(text)")
+    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+  }
+
+  @Test("A body that closes the cycle after its work began fails")
+  func later() {
+    let queue = FutureQueue()
+    let promise = Promise<Int>()
+    let inner = Locked<Future<Int>?>(nil)
+    let outer = queue.add {
+      promise.future.flatMap { _ in
+        let future = queue.add { .succeeded(2) }
+        inner.value = future
+        return future
+      }
+    }
+
+    promise.succeed(1)
+
+    #expect(outer.state.contains("waits in a FutureQueue"))
+    #expect(inner.value?.state == "success(2)")
+  }
+
+  @Test("With two slots, the work that takes the last one fails")
+  func twoSlots() {
+    let queue = FutureQueue(atMost: 2)
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let outers = promises.map { promise in
+      queue.add { promise.future.flatMap { _ in queue.add { .succeeded(2) } } }
+    }
+    // Both work waits for its promise. The first adds its inner work, which waits for a slot that the second can free.
+    promises[0].succeed(1)
+    #expect(outers.states() == ["pending", "pending"])
+
+    promises[1].succeed(1)
+
+    #expect(outers[1].state.contains("have all, and wait"))
+    #expect(outers[0].state == "success(2)")
+    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+  }
+
+  @Test("Two queues whose work waits for each other: one fails")
+  func twoQueues() {
+    let queues = [FutureQueue(), FutureQueue()]
+    let promises = [Promise<Int>(), Promise<Int>()]
+    let outers = [0, 1].map { index in
+      queues[index].add { promises[index].future.flatMap { _ in queues[1 - index].add { .succeeded(2) } } }
+    }
+
+    promises[0].succeed(1)
+    #expect(outers.states() == ["pending", "pending"])
+    promises[1].succeed(1)
+
+    #expect(outers[1].state.contains("waits in a FutureQueue"))
+    #expect(outers[0].state == "success(2)")
+  }
+
+  @Test("Work that waits for a full key of its own fails, and for another key succeeds", arguments: ["own", "other"])
+  func keys(key: String) {
+    let queue = FutureQueue(atMost: 3, perKey: 1)
+
+    let outer = queue.add(key: "own") { queue.add(key: key) { .succeeded(1) } }
+
+    #expect(outer.state.contains(key == "own" ? "waits in a FutureQueue" : "success(1)"))
+  }
+
+  @Test("Work that waits for work that runs, or for a free slot, is no cycle")
+  func noCycle() {
+    let queue = FutureQueue(atMost: 2)
+    let promise = Promise<Int>()
+    let other = queue.add { promise.future }
+    let waiting = queue.add { other.map { $0 + 1 } }
+    let last = queue.add { queue.add { .succeeded(5) } }
+
+    promise.succeed(1)
+
+    #expect([other, waiting, last].states() == ["success(1)", "success(2)", "success(5)"])
+  }
+
+  @Test("Queued work that others wait for, outside the queue, is no cycle")
+  func outside() {
+    let queue = FutureQueue()
+    let promise = Promise<Int>()
+    _ = queue.add { promise.future }
+    let chained = Future.succeeded(1).flatMap { _ in queue.add { .succeeded(2) } }
+
+    promise.succeed(0)
+
+    #expect(chained.state == "success(2)")
   }
 }

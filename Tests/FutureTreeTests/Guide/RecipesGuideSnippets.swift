@@ -105,6 +105,25 @@ struct RecipesGuideSnippets {
     #expect(screen.log.entries == ["1 of 4", "2 of 4", "3 of 4"])
   }
 
+  @Test("A queue with a limit")
+  func queue() {
+    // guide queue
+    let queue = FutureQueue(atMost: 2)
+    let thumbnails = (1...4).map { number in
+      queue.add(priority: .low) { server.load("thumbnail \(number)") }
+    }
+    let portrait = queue.add(priority: .high) { server.load("portrait") }.named("portrait")
+    thumbnails[2].cancel()  // leaves the queue at once
+    print(queue.waiting.map(\.name))  // ["portrait", "futureQueue"]
+    server.complete(1)
+    print(queue.runningCount, queue.waitingCount)  // 2 1
+    // end
+
+    #expect(server.requests.value.map(\.path) == ["thumbnail 1", "thumbnail 2", "portrait"])
+    #expect(print.lines == ["[\"portrait\", \"futureQueue\"]", "2 1"])
+    withExtendedLifetime(portrait) {}
+  }
+
   @Test("A root for several branches")
   func root() {
     // guide root

@@ -27,6 +27,7 @@ import Testing
       error(of: refused()),
       error(of: undoFailed()),
       FutureCancelled(reason: "the page was closed"),
+      error(of: inOwnQueue()),
       WaitWouldHang(future: "feed", place: .executor), WaitWouldHang(future: "feed", place: .body),
     ]
   }
@@ -55,6 +56,11 @@ import Testing
   private func itself() -> Future<Int> {
     promise.complete(.completeUsing(promise.future))
     return promise.future
+  }
+
+  private func inOwnQueue() -> Future<Int> {
+    let queue = FutureQueue()
+    return queue.add { queue.add { .succeeded(1) } }
   }
 
   private func refused() -> Future<Int> {

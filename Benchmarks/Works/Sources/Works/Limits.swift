@@ -2,7 +2,7 @@ import Baselines
 
 extension OurWorks {
   /// The limits of the works. `Benchmarks/guard --limits` fails if a work misses one.
-  public static let limits: [Limit] = ofPromises + ofOperators + ofCancellations + ofLoads + ofGrowth
+  public static let limits: [Limit] = ofPromises + ofOperators + ofCancellations + ofQueues + ofLoads + ofGrowth
 
   private static let ofPromises = [
     Limit("promise", atLeast: 1180, goal: 1000),
@@ -48,6 +48,14 @@ extension OurWorks {
     Limit("cancelToken", atLeast: 1500, goal: 900),
     Limit("cancelToken-asked", atLeast: 3000, goal: 2000),
     Limit("preview", atLeast: 3000, goal: 2000),
+  ]
+
+  private static let ofQueues = [
+    // Includes a promise, its handler, the future of the body and the link to it.
+    Limit("queue-turn", atLeast: 2500, goal: 2000, held: 9500),
+    Limit("queue-turn-keys", atLeast: 2500, goal: 2000, held: 12_000),
+    // Includes the cancellation of the work before.
+    Limit("slot", atLeast: 1500, goal: 1200, held: 8000),
   ]
 
   private static let ofLoads = [

@@ -10,5 +10,5 @@ public enum OurWorks {
 
   /// All works.
   public static let all: [Named] =
-    guarded + promises + chains + operators + trees + everyday + tokens + awaiting + growth + loads
+    guarded + promises + chains + operators + trees + everyday + tokens + queues + awaiting + growth + loads
 }

@@ -149,7 +149,7 @@ extension FlightCallers {
     var reported: RequestPriority
     repeat {
       reported = priority
-      for request in requests { request.queue.changed(request.ticket, to: reported) }
+      for request in requests { request.queue.changed(request.place, to: reported) }
     } while reported != priority
   }
 }
@@ -157,16 +157,16 @@ extension FlightCallers {
 /// A queue of requests whose order depends on their priorities.
 protocol PriorityQueue: AnyObject, Sendable {
   /// Changes the priority of a request, if it is queued.
-  func changed(_ ticket: UInt64, to priority: RequestPriority)
+  func changed(_ place: AnyObject, to priority: RequestPriority)
 }
 
 /// The place of a request in a queue.
 struct QueuedRequest: Equatable {
   let queue: any PriorityQueue
-  let ticket: UInt64
+  let place: AnyObject
 
   static func == (left: QueuedRequest, right: QueuedRequest) -> Bool {
-    left.queue === right.queue && left.ticket == right.ticket
+    left.queue === right.queue && left.place === right.place
   }
 }
 

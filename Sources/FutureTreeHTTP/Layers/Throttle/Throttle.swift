@@ -69,7 +69,7 @@ public final class Throttle: HTTPLayer {
   public func load(_ request: HTTPRequest, next: any HTTPLoader) -> Future<HTTPResponse> {
     let patience = request.deadline?.remaining
     if let patience, patience <= .zero { return .failed(HTTPError.tooLate(request)).named(.throttle) }
-    let (host, now, bypasses) = (request.url?.host, clock.now, request.bypassesThrottle)
+    let (host, now, bypasses) = (request.throttledHost, clock.now, request.bypassesThrottle)
     let begins = state.withLock { state in
       guard bypasses else { return state.scheduler.beginsAtOnce(host, at: now) }
       state.scheduler.passed(host, at: now)
@@ -91,7 +91,7 @@ public final class Throttle: HTTPLayer {
     switch arrival {
     case .queueIsFull: return .failed(HTTPError.queueFull(request, limit)).named(.throttle)
     case .isTooLate: return .failed(HTTPError.tooLate(request)).named(.throttle)
-    case .waits(let ticket): watch(waiter, ticket, priority)
+    case .waits(let place): watch(place, priority)
     }
     return waiter.promise.future.named(.throttle)
   }
@@ -159,26 +159,27 @@ extension Throttle {
 
 extension Throttle {
   private func watch(
-    _ waiter: ThrottleWaiter, _ ticket: ThrottleQueue<ThrottleWaiter>.Ticket, _ priority: RequestPriority
+    _ place: LimitedQueue<ThrottleWaiter>.Entry, _ priority: RequestPriority
   ) {
-    waiter.promise.onRequestCancel { [weak self] received in
-      let hasLeft = self?.leave(ticket) != nil
+    let waiter = place.item
+    waiter.promise.onRequestCancel { [weak self, weak place] received in
+      let hasLeft = place.map { self?.leave($0) ?? false } ?? false
       return hasLeft || received.options.contains(.doNotForwardRequest) ? .complete(.cancelled) : .continue
     }
     advance()
-    waiter.followPriority(in: self, ticket, queuedAs: priority)
+    waiter.followPriority(in: self, place, queuedAs: priority)
     waiter.watchDeadline { [weak self] in
-      guard let waiter = self?.leave(ticket) else { return }
+      guard self?.leave(place) == true else { return }
       waiter.promise.fail(HTTPError.tooLate(waiter.request))
     }
   }
 
-  /// Removes a queued request. Returns `nil` if it is not queued.
-  private func leave(_ ticket: ThrottleQueue<ThrottleWaiter>.Ticket) -> ThrottleWaiter? {
-    guard let waiter = state.withLock({ $0.scheduler.left(ticket) }) else { return nil }
-    waiter.hasGone()
+  /// Removes a queued request. Returns `false` if it is not queued.
+  private func leave(_ place: LimitedQueue<ThrottleWaiter>.Entry) -> Bool {
+    guard state.withLock({ $0.scheduler.left(place) }) else { return false }
+    place.item.hasGone()
     advance()
-    return waiter
+    return true
   }
 
   /// Begins all requests that the limits allow, one after the other. Sets the timer if the next request needs a token.
@@ -240,7 +241,7 @@ extension Throttle {
   }
 
   /// Loads an admitted request, and counts it until it has completed, with its transfer.
-  private func run(_ request: HTTPRequest, _ host: String?, _ next: any HTTPLoader) -> Future<HTTPResponse> {
+  private func run(_ request: HTTPRequest, _ host: String, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
     if let outcome = load.outcomeIfCompleted, outcome.pendingTransfer == nil {
       ended(host)
@@ -254,14 +255,15 @@ extension Throttle {
     return load
   }
 
-  private func ended(_ host: String?) {
+  private func ended(_ host: String) {
     state.withLock { $0.scheduler.ended(host) }
   }
 }
 
 extension Throttle: PriorityQueue {
-  func changed(_ ticket: UInt64, to priority: RequestPriority) {
-    state.withLock { $0.scheduler.changed(ticket, to: priority) }
+  func changed(_ place: AnyObject, to priority: RequestPriority) {
+    guard let place = place as? LimitedQueue<ThrottleWaiter>.Entry else { return }
+    state.withLock { $0.scheduler.changed(place, to: priority) }
   }
 }
 

@@ -1,19 +1,18 @@
 import FutureTree
 
-/// The scheduler that applies the limits, the rate and the priorities. Pure: takes no lock, calls no closure, reads no
-/// clock.
+/// The queue of requests with a rate, a pause and a bound. Pure: takes no lock, calls no closure, reads no clock.
 ///
 /// Two queues in a sequence, one for the rate and one for the limit, would invert priorities: a request that leaves the
 /// first queue can no longer be overtaken.
 ///
 /// # Invariants
-/// 1. An admitted or bypassing request counts in `running` until it has completed.
+/// 1. An admitted or bypassing request counts as running until it has completed.
 /// 2. A queued request has no slot and no token. If it leaves before it is admitted, it has cost nothing.
-/// 3. No request is admitted while `running` is at least `limit`, during a pause, without a token, or for a full host.
+/// 3. No request is admitted while `limit` requests run, during a pause, without a token, or for a full host.
 struct ThrottleState<Item> {
   /// The result of an arrival.
-  enum Arrival: Equatable {
-    case waits(ThrottleQueue<Item>.Ticket)
+  enum Arrival {
+    case waits(LimitedQueue<Item>.Entry)
     case queueIsFull
     /// No token is available before the deadline.
     case isTooLate
@@ -29,19 +28,25 @@ struct ThrottleState<Item> {
     case wait
   }
 
-  var limit: Int
   var isPaused = false
   let queueLimit: Int
-  private(set) var running = 0
-  private var queue: ThrottleQueue<Item>
+  private var queue: LimitedQueue<Item>
   private var bucket: TokenBucket?
 
   init(limit: Int, perHost: Int?, rate: Throttle.Rate?, queueLimit: Int, aging: Duration?) {
-    self.limit = limit
     self.queueLimit = queueLimit
-    queue = ThrottleQueue(perHost: perHost, aging: aging)
+    queue = LimitedQueue(atMost: limit, perKey: perHost, aging: aging)
     bucket = rate.map { TokenBucket($0) }
   }
+
+  /// The maximum number of requests in flight.
+  var limit: Int {
+    get { queue.limit }
+    set { queue.limit = newValue }
+  }
+
+  /// The number of requests in flight.
+  var running: Int { queue.running }
 
   /// The number of queued requests.
   var waiting: Int { queue.count }
@@ -55,7 +60,7 @@ struct ThrottleState<Item> {
 
 extension ThrottleState {
   /// Admits a new request if no request is queued and no limit applies. Returns `false` if the request must be queued.
-  mutating func beginsAtOnce(_ host: String?, at now: Duration) -> Bool {
+  mutating func beginsAtOnce(_ host: String, at now: Duration) -> Bool {
     guard waiting == 0, hasRoom, queue.hasRoom(for: host) else { return false }
     bucket?.refill(at: now)
     guard bucket?.hasToken != false else { return false }
@@ -67,56 +72,50 @@ extension ThrottleState {
   ///
   /// - Parameter patience: The maximum time that the request can wait. `nil` sets no limit.
   mutating func arrived(
-    _ item: Item, host: String?, priority: RequestPriority, patience: Duration?, at now: Duration
+    _ item: Item, host: String, priority: RequestPriority, patience: Duration?, at now: Duration
   ) -> Arrival {
     bucket?.refill(at: now)
     if let patience, let bucket, bucket.wait > .zero, bucket.wait >= patience { return .isTooLate }
-    let ticket = queue.append(item, host: host, level: priority.level, at: now)
+    let place = queue.append(item, key: host, level: priority.level, at: now)
     // The queue limit does not apply if a queued request can begin now.
     guard waiting <= queueLimit || (hasRoom && bucket?.hasToken != false && queue.first() != nil) else {
-      _ = queue.remove(ticket)
+      queue.remove(place)
       return .queueIsFull
     }
-    return .waits(ticket)
+    return .waits(place)
   }
 
   /// Admits a request that bypasses the queue.
-  mutating func passed(_ host: String?, at now: Duration) {
+  mutating func passed(_ host: String, at now: Duration) {
     bucket?.refill(at: now)
     admit(host)
   }
 
   /// Admits the next request, if one can begin.
   mutating func next(at now: Duration) -> Step {
-    guard hasRoom, let ticket = queue.first() else { return .wait }
+    guard hasRoom, queue.first() != nil else { return .wait }
     bucket?.refill(at: now)
     if let bucket, !bucket.hasToken { return .waitForToken(bucket.wait) }
-    let host = queue.host(of: ticket)
-    guard let item = queue.remove(ticket) else {
-      preconditionFailure("\(#function): the first entry is not in the queue")
-    }
-    admit(host)
+    guard let item = queue.popFirst() else { return .wait }
+    bucket?.take()
     return .begin(item)
   }
 
   /// Changes the priority of a request, if it is queued.
-  mutating func changed(_ ticket: ThrottleQueue<Item>.Ticket, to priority: RequestPriority) {
-    queue.move(ticket, to: priority.level)
+  mutating func changed(_ place: LimitedQueue<Item>.Entry, to priority: RequestPriority) {
+    queue.move(place, to: priority.level)
   }
 
-  /// Removes a queued request. Returns `nil` if it is not queued.
-  mutating func left(_ ticket: ThrottleQueue<Item>.Ticket) -> Item? {
-    queue.remove(ticket)
-  }
+  /// Removes a queued request. Returns `false` if it is not queued.
+  mutating func left(_ place: LimitedQueue<Item>.Entry) -> Bool { queue.remove(place) }
 
   /// Registers that a request has completed.
-  mutating func ended(_ host: String?) {
-    running -= 1
+  mutating func ended(_ host: String) {
     queue.ended(host)
   }
 
   /// Registers that an admitted request did not begin. Its token is returned.
-  mutating func withdrew(_ host: String?) {
+  mutating func withdrew(_ host: String) {
     bucket?.putBack()
     ended(host)
   }
@@ -127,10 +126,9 @@ extension ThrottleState {
     return queue.removeAll()
   }
 
-  private var hasRoom: Bool { !isPaused && running < limit }
+  private var hasRoom: Bool { !isPaused && queue.hasRoom }
 
-  private mutating func admit(_ host: String?) {
-    running += 1
+  private mutating func admit(_ host: String) {
     queue.began(host)
     bucket?.take()
   }

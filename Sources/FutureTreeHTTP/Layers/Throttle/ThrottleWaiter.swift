@@ -21,8 +21,7 @@ final class ThrottleWaiter: Sendable {
     self.next = next
   }
 
-  /// The host. `nil` for a request that has only a path.
-  var host: String? { request.url?.host }
+  var host: String { request.throttledHost }
 
   var deadline: FutureDeadline? { request.deadline }
 
@@ -42,9 +41,9 @@ final class ThrottleWaiter: Sendable {
   /// priority.
   ///
   /// - Parameter priority: The priority with which the request was queued.
-  func followPriority(in queue: any PriorityQueue, _ ticket: UInt64, queuedAs priority: RequestPriority) {
+  func followPriority(in queue: any PriorityQueue, _ place: AnyObject, queuedAs priority: RequestPriority) {
     guard let callers = request.sharedCallers else { return }
-    let place = QueuedRequest(queue: queue, ticket: ticket)
+    let place = QueuedRequest(queue: queue, place: place)
     let isOver = watch.withLock { watch in
       if !watch.isOver { watch.place = place }
       return watch.isOver
@@ -64,4 +63,9 @@ final class ThrottleWaiter: Sendable {
     watch.timer?.cancel()
     if let place = watch.place { request.sharedCallers?.remove(place) }
   }
+}
+
+extension HTTPRequest {
+  /// The host by which a throttle distinguishes requests. Empty for a request that has only a path.
+  var throttledHost: String { url?.host ?? "" }
 }

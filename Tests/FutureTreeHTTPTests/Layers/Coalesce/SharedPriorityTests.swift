@@ -163,11 +163,11 @@ struct SharedPriorityTests {
     final class Queue: PriorityQueue {
       let priority = Locked(RequestPriority.normal)
 
-      func changed(_ ticket: UInt64, to priority: RequestPriority) { self.priority.value = priority }
+      func changed(_ place: AnyObject, to priority: RequestPriority) { self.priority.value = priority }
     }
 
     let queue = Queue()
-    callers.add(QueuedRequest(queue: queue, ticket: 1), queuedAs: .normal)
+    callers.add(QueuedRequest(queue: queue, place: queue), queuedAs: .normal)
 
     await withTaskGroup { group in
       for number in 0..<4 {
@@ -191,21 +191,21 @@ struct SharedPriorityTests {
     var random = RandomSource.seeded(7)
     for perHost in [nil, 2] {
       for _ in 0..<200 {
-        var queue = ThrottleQueue<Int>(perHost: perHost, aging: .seconds(10))
-        var expected = ThrottleQueue<Int>(perHost: perHost, aging: .seconds(10))
+        var queue = LimitedQueue<Int>(perKey: perHost, aging: .seconds(10))
+        var expected = LimitedQueue<Int>(perKey: perHost, aging: .seconds(10))
         let requests = (0..<12).map { number in
           (
             number: number, first: random.below(5), last: random.below(5), host: "\(random.below(3))",
             time: Duration.seconds(number)
           )
         }
-        let tickets = requests.map { queue.append($0.number, host: $0.host, level: $0.first, at: $0.time) }
+        let places = requests.map { queue.append($0.number, key: $0.host, level: $0.first, at: $0.time) }
         for index in requests.indices.shuffled(using: &random) {
-          queue.move(tickets[index], to: random.below(5))
-          queue.move(tickets[index], to: requests[index].last)
+          queue.move(places[index], to: random.below(5))
+          queue.move(places[index], to: requests[index].last)
         }
         for request in requests {
-          _ = expected.append(request.number, host: request.host, level: request.last, at: request.time)
+          _ = expected.append(request.number, key: request.host, level: request.last, at: request.time)
         }
 
         #expect(popAll(&queue) == popAll(&expected))
@@ -214,9 +214,9 @@ struct SharedPriorityTests {
     }
   }
 
-  private func popAll(_ queue: inout ThrottleQueue<Int>) -> [Int] {
+  private func popAll(_ queue: inout LimitedQueue<Int>) -> [Int] {
     var numbers: [Int] = []
-    while let ticket = queue.first(), let number = queue.remove(ticket) { numbers.append(number) }
+    while let place = queue.first(), queue.remove(place) { numbers.append(place.item) }
     return numbers
   }
 }
