@@ -166,11 +166,12 @@ extension FutureQueue {
 
   /// Fails the queued work of a queue that no longer exists, if its limit is 0: nothing can begin the work.
   func failIfHeld() {
-    guard read(\.limit) == 0 else { return }
-    for queued in state.withLock({ $0.order.removeAll() }) {
-      queued.place = nil
-      queued.begin(in: nil)
+    let lost = state.withLock { state in
+      let lost = state.order.limit == 0 ? state.order.removeAll() : []
+      for queued in lost { queued.place = nil }
+      return lost
     }
+    for queued in lost { queued.begin(in: nil) }
   }
 
   /// Begins work, or appends it to the queue and returns its place.

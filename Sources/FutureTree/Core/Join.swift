@@ -69,6 +69,8 @@ class Join: Node, @unchecked Sendable {  // Because: `slots` and `openSlots` are
 
   override final var hasManyInputs: Bool { slots.count > 16 }
 
+  override final var inputIsAboutToDecide: Bool { openSlots > waitsFor.count }
+
   override final func forgetInputs() {
     for slot in slots { slot.input = nil }
   }

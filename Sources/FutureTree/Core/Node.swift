@@ -173,6 +173,9 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   /// Whether it has too many inputs for the search for cycles. Called under the lock.
   var hasManyInputs: Bool { false }
 
+  /// Whether an input of a join has ended, and the join has not yet taken its outcome. Called under the lock.
+  var inputIsAboutToDecide: Bool { false }
+
   /// Gives this future a name. With `nil`, only records the source line.
   final func setName(_ name: String?, at place: CodeLocation) {
     let (previous, report) = lock.withLock { () -> (Details?, Node.AfterLock?) in

@@ -29,28 +29,54 @@ private struct WaitSearch {
   init(other: Node) { self.other = other }
 
   /// Returns whether a future waits for `other`.
-  mutating func finds(from start: Node, within length: Int) -> Bool {
-    var node = start
+  ///
+  /// - Parameter expires: Whether a timeout is between the start of the search and this future. Then a queue holds nothing up: the
+  ///   timeout frees the slot.
+  mutating func finds(from start: Node, within length: Int, expires: Bool = false) -> Bool {
+    var (node, expires) = (start, expires)
     for length in (0..<length).reversed() {
+      expires = expires || node.state.createdBy == .timeout
       guard node.state.createdBy.isJoin else {
         guard let upstream = node.lock.withLock({ node.upstream?.takeUnretainedValue() }) else {
-          return node.state.createdBy == .futureQueue && isHeldUp(unsafeDowncast(node, to: Source.self), length)
+          guard node.state.createdBy == .futureQueue, !expires else { return false }
+          return isHeldUp(unsafeDowncast(node, to: Source.self), length)
         }
-        if upstream === other { return true }
+        if upstream === other { return !expires || path.isEmpty }
         node = upstream
         continue
       }
       let links = node.lock.withLock { node.hasManyInputs ? TinyArray() : node.waitsFor }
       guard let first = links.first else { return false }
+      if node.state.createdBy.endsWithOneInput { return findsByEach(links, of: node, within: length, expires) }
       for link in links.others {
         inputsLeft -= 1
         if inputsLeft < 0 { return false }
-        if link.node === other || finds(from: link.node, within: length) { return true }
+        if finds(by: link.node, within: length, expires) { return true }
       }
-      if first.node === other { return true }
+      if first.node === other { return !expires || path.isEmpty }
       node = first.node
     }
     return false
+  }
+
+  private mutating func finds(by input: Node, within length: Int, _ expires: Bool) -> Bool {
+    input === other ? !expires || path.isEmpty : finds(from: input, within: length, expires: expires)
+  }
+
+  /// Returns whether a join that one input decides waits for `other`. A queue holds it up only by all its inputs.
+  private mutating func findsByEach(
+    _ links: TinyArray<Node.Link>, of join: Node, within length: Int, _ expires: Bool
+  ) -> Bool {
+    var found = 0
+    for link in links {
+      inputsLeft -= 1
+      guard inputsLeft >= 0 else { return false }
+      queued = nil
+      guard finds(by: link.node, within: length, expires) else { continue }
+      if path.isEmpty, queued == nil { return true }
+      found += 1
+    }
+    return found == links.count && !join.lock.withLock { join.inputIsAboutToDecide }
   }
 
   /// Returns whether work waits in a queue whose slots are all held by work that waits for `other`, or for work that is held
@@ -92,7 +118,8 @@ public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
 /// ```
 ///
 /// Neither would complete. The future that closes the cycle fails. The queued work then begins. With several slots, this
-/// is the case if all of them are held by such work. Cycles are detected in the bounds of ``CompletedWithItself``, and up to 64
+/// is the case if all of them are held by such work. Work that a timeout or another input of a race can end is no such work.
+/// Cycles are detected in the bounds of ``CompletedWithItself``, and up to 64
 /// slots. A body that awaits a future in a task, or blocks its thread, is not detected: `waiting` and `runningCount` of the
 /// queue show that nothing moves.
 public struct WaitsForOwnQueue: Error, Hashable, CustomStringConvertible {

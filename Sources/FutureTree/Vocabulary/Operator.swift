@@ -56,6 +56,9 @@ enum Operator: UInt8, Sendable, CaseIterable {
   /// Whether the future can wait for several futures. Its node is then a `Join`.
   var isJoin: Bool { rawValue >= Operator.all.rawValue }
 
+  /// Whether one input can decide the future while the others are pending.
+  var endsWithOneInput: Bool { self == .race || self == .any }
+
   /// Whether the future waits for its inputs without interest in them. Law 22 (ordering is not interest).
   var onlyOrders: Bool { self == .scope }
 

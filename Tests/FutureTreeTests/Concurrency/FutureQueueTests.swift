@@ -569,6 +569,48 @@ struct FutureQueueCycleTests {
     #expect([other, waiting, last].states() == ["success(1)", "success(2)", "success(5)"])
   }
 
+  @Test("Work that another input of a race can end is no cycle")
+  func races() {
+    let queue = FutureQueue()
+    let fallback = Promise<Int>()
+    let inner = Locked<[Future<Int>]>([])
+    let add: @Sendable () -> Future<Int> = {
+      let future = queue.add { .succeeded(1) }
+      inner.withLock { $0.append(future) }
+      return future
+    }
+    let race = queue.add { Future.race([add(), fallback.future]) }
+    let any = queue.add { Future.any([fallback.future, add()]) }
+    #expect([race, any].states() == ["pending", "pending"])
+
+    fallback.succeed(2)
+
+    // The race withdraws from the queued work, which leaves the queue.
+    #expect([race, any].states() == ["success(2)", "success(2)"])
+    #expect(inner.value.states() == ["cancelled", "cancelled"])
+    let both = queue.add { Future.race([add(), add()]) }
+    #expect(both.state.contains("waits in a FutureQueue"))
+  }
+
+  @Test("Work that a timeout can end is no cycle")
+  func timeouts() {
+    let (queue, clock) = (FutureQueue(), ManualClock())
+
+    let outer = queue.add {
+      queue.add { .succeeded(1) }.timeout(after: .seconds(1), clock: clock).recover { _ in 0 }
+    }
+    let later = queue.add {
+      Future.succeeded(1).flatMap { _ in queue.add { .succeeded(1) } }.timeout(after: .seconds(1), clock: clock)
+    }
+    #expect([outer, later].states() == ["pending", "pending"])
+    clock.advance(by: .seconds(1))
+    clock.advance(by: .seconds(1))
+
+    #expect(outer.state == "success(0)")
+    #expect(later.state.contains("did not complete") || later.state.contains("failure"))
+    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+  }
+
   @Test("Queued work that others wait for, outside the queue, is no cycle")
   func outside() {
     let queue = FutureQueue()
