@@ -57,6 +57,9 @@ let package = Package(
       name: "NotHTTP", dependencies: ["ExampleSupport", "FutureTree"], path: "Examples/NotHTTP",
       exclude: ["expected.txt"]),
     .executableTarget(
+      name: "Build", dependencies: ["ExampleSupport", "FutureTree", "FutureTreePictures", "FutureTreeTesting"],
+      path: "Examples/Build", exclude: ["expected.txt"]),
+    .executableTarget(
       name: "APIClient",
       dependencies: [
         "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting",

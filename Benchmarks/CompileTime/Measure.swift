@@ -254,7 +254,8 @@ func measure() throws {
     ),
     ("QuickStart", ["Examples/QuickStart"], "QuickStart"), ("APIClient", ["Examples/APIClient"], "APIClient"),
     ("SharedDownloads", ["Examples/SharedDownloads"], "SharedDownloads"), ("NotHTTP", ["Examples/NotHTTP"], "NotHTTP"),
-    ("TreeInspector", ["Examples/TreeInspector"], "TreeInspector"), ("LiveFeed", ["Examples/LiveFeed"], "LiveFeed"),
+    ("TreeInspector", ["Examples/TreeInspector"], "TreeInspector"), ("Build", ["Examples/Build"], "Build"),
+    ("LiveFeed", ["Examples/LiveFeed"], "LiveFeed"),
   ]
   print("\n| code | slowest expression, ms |\n| --- | --- |")
   for (title, folders, module) in written {
