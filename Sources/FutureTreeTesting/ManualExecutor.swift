@@ -26,10 +26,15 @@ public final class ManualExecutor: Sendable {
   /// futures fail.
   public var executor: FutureExecutor {
     .serial { [weak self] job in
-      self?.jobs.withLock { $0.append(job) }
+      self?.add(job)
     } isCurrent: { [id = ObjectIdentifier(self)] in
       ManualExecutor.current.contains(id)
     }
+  }
+
+  /// Appends a job.
+  func add(_ job: @escaping FutureExecutor.Job) {
+    jobs.withLock { $0.append(job) }
   }
 
   /// The number of jobs that wait to run.

@@ -86,6 +86,21 @@ extension Future {
   }
 }
 
+extension Future {
+  /// The futures of this tree whose bodies wait on an executor, with the names of the executors.
+  package var bodiesOnExecutors: [(future: String, executor: String)] {
+    var bodies: [(future: String, executor: String)] = []
+    _ = TreeSnapshot(of: [node]) { nodes in
+      bodies = nodes.compactMap { node in
+        node.lock.withLock {
+          node.state.phase == .queued ? (node.label, (node.details?.executor ?? .immediate).name) : nil
+        }
+      }
+    }
+    return bodies
+  }
+}
+
 extension TreeSnapshot.Entry {
   /// Creates the entry of a future about which nothing is known.
   package init(name: String) {

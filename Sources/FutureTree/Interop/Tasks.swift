@@ -86,6 +86,7 @@ final class BodyTask: @unchecked Sendable {  // Because: only the first statemen
   /// the future has ended.
   @usableFromInline var executor: FutureExecutor {
     FutureExecutor(
+      place.target?.name ?? "a task",
       submit: { [self] job in
         source.runTask(on: place) { [self] in
           job()

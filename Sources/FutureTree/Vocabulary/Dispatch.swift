@@ -19,17 +19,36 @@ public struct MainExecutor: Sendable {
 
 extension MainExecutor {
   /// The main queue as an executor that runs jobs at once if the main queue is current.
-  static let executor = FutureExecutor.serial(
-    { job in
+  static let executor = FutureExecutor(
+    "the main actor",
+    submit: { job in
+      if let substitute { return substitute(job) }
       // Checks the queue, not the thread: under `dispatchMain()` the main queue is not on the main thread.
       if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
-    }, isCurrent: isCurrent)
+    }, isCurrentSerial: isCurrent)
+
+  /// Receives the jobs of the main actor that the current thread or task submits. Set by tests.
+  @TaskLocal private static var substitute: (@Sendable (@escaping FutureExecutor.Job) -> Void)?
+
+  /// Runs a body on the calling thread. The jobs that it submits to the main actor go to another executor, which passes them to
+  /// `run`.
+  package static func substituting<Result>(
+    _ substitute: @escaping @Sendable (@escaping FutureExecutor.Job) -> Void, _ body: () throws -> Result
+  ) rethrows -> Result {
+    try $substitute.withValue(substitute, operation: body)
+  }
+
+  /// Runs a job on the main queue, and waits for it.
+  package static func run(_ job: FutureExecutor.Job) {
+    if isCurrent() { job() } else { DispatchQueue.main.sync(execute: job) }
+  }
 
   private static let isCurrent: @Sendable () -> Bool = QueueMark.isCurrent(.main)
 
   /// Dispatches a body to the main actor. Bodies run in the order of the calls.
   package func enqueue(_ body: @escaping @MainActor @Sendable () -> Void) {
-    DispatchQueue.main.async { MainExecutor.assume(body) }
+    let job: FutureExecutor.Job = { MainExecutor.assume(body) }
+    if let substitute = MainExecutor.substitute { substitute(job) } else { DispatchQueue.main.async(execute: job) }
   }
 
   /// Runs a main-actor body. The caller is on the main queue.
@@ -55,8 +74,9 @@ extension FutureExecutor {
   ///     depends on it. On a serial queue, `wait(for:)` throws if it would block work that can only run after it returns.
   ///     Defaults to `false`.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
-    if isConcurrent { return custom { job in queue.async(execute: job) } }
-    return serial({ job in queue.async(execute: job) }, isCurrent: QueueMark.isCurrent(queue))
+    FutureExecutor(
+      "the queue “\(queue.label)”", submit: { job in queue.async(execute: job) },
+      isCurrentSerial: isConcurrent ? nil : QueueMark.isCurrent(queue))
   }
 }
 

@@ -21,18 +21,23 @@ public struct FutureExecutor: Sendable {
   }
 
   init(
-    submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
+    _ name: String, submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
   ) {
-    target = Target(submit: submit, isCurrentSerial: isCurrentSerial)
+    target = Target(name: name, submit: submit, isCurrentSerial: isCurrentSerial)
   }
 
   @usableFromInline
   final class Target: Sendable {
+    /// A phrase for errors, such as `a custom executor`.
+    let name: String
     let submit: @Sendable (@escaping Job) -> Void
     /// Whether the calling thread is running a job of this executor. `nil` if jobs can run concurrently.
     let isCurrentSerial: (@Sendable () -> Bool)?
 
-    init(submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?) {
+    init(
+      name: String, submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?
+    ) {
+      self.name = name
       self.submit = submit
       self.isCurrentSerial = isCurrentSerial
     }
@@ -48,7 +53,7 @@ public struct FutureExecutor: Sendable {
   /// let onPool = FutureExecutor.custom { job in pool.enqueue(job) }
   /// ```
   public static func custom(_ submit: @escaping @Sendable (_ job: @escaping Job) -> Void) -> FutureExecutor {
-    FutureExecutor(submit: submit)
+    FutureExecutor("a custom executor", submit: submit)
   }
 
   /// Creates a serial executor that passes each job to `submit`, which runs one job at a time, in order.
@@ -68,8 +73,11 @@ public struct FutureExecutor: Sendable {
   public static func serial(
     _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void, isCurrent: @escaping @Sendable () -> Bool
   ) -> FutureExecutor {
-    FutureExecutor(submit: submit, isCurrentSerial: isCurrent)
+    FutureExecutor("a serial executor", submit: submit, isCurrentSerial: isCurrent)
   }
+
+  /// A phrase for errors, such as `the queue “parser”`.
+  var name: String { target?.name ?? "the thread that completes its upstream" }
 
   @inlinable var isImmediate: Bool { target == nil }
 

@@ -31,8 +31,12 @@ import FutureTree
 /// - When the objects of the scenario have been released, no future of the tree and no object of ``CancelTrial/track(_:_:)`` is
 ///   in memory.
 ///
+/// A trial takes over the main actor: bodies on `.main` are jobs of the trial, which run on the main queue. The test itself can run
+/// anywhere. If it does not run on the main actor, something must serve the main queue, as in each test of Swift Testing.
+///
 /// Tasks of Swift run on threads that no test controls, so their order differs from run to run. A scenario must not depend on
-/// tasks. Pass the clock and the executor of the trial wherever a function accepts them.
+/// tasks. Pass the clock and the executor of the trial wherever a function accepts them. If a body waits on another executor when
+/// the trial ends, the failure names that executor.
 public enum CancelEverywhere {
   /// The combinations of options that differ in their effect.
   public static let allOptions: [CancellationOptions] = [

@@ -29,6 +29,18 @@ public final class CancelTrial: Sendable {
   /// The executor of this trial. Pass it to operators whose bodies must not run at once.
   public var executor: FutureExecutor { jobs.executor }
 
+  /// Runs a part of the trial. Jobs for the main actor become jobs of this trial, which run on the main queue.
+  func withMainActor<Result>(_ body: () throws -> Result) rethrows -> Result {
+    try MainExecutor.substituting(
+      { [weak self] job in
+        guard let self else { return job() }
+        jobs.add { [weak self] in
+          guard let self else { return }
+          MainExecutor.run { withMainActor(job) }
+        }
+      }, body)
+  }
+
   /// Adds a rule that must hold at the end of the trial.
   ///
   /// ```swift

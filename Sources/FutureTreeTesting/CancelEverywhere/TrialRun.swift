@@ -30,6 +30,12 @@ struct TrialRun {
 
   func run<Value>(_ scenario: (CancelTrial) throws -> Future<Value>) throws -> TrialResult {
     let trial = CancelTrial()
+    return try trial.withMainActor { try run(scenario, trial) }
+  }
+
+  private func run<Value>(
+    _ scenario: (CancelTrial) throws -> Future<Value>, _ trial: CancelTrial
+  ) throws -> TrialResult {
     let watch = TrialWatch(cancellingAt: point?.number)
     // The log has the last events only: without a failure, nobody reads them.
     let log = FutureLog(
@@ -86,9 +92,10 @@ struct TrialRun {
       if watch.completions != 1 { problems.append("The future has completed \(watch.completions) times.") }
       problems += watch.pending.map { "\($0) has not ended. No job and no timer is left that could complete it." }
     } else {
+      let waiting = future.bodiesOnExecutors.map { "The body of \($0.future) waits for \($0.executor). " }.joined()
       problems.append(
-        "The future has not completed. No job and no timer of the trial is left. Tasks, dispatch queues and the system "
-          + "clock are not part of a trial. Its tree:\n\(future.tree())")
+        "The future has not completed. No job and no timer of the trial is left. \(waiting)Tasks, dispatch queues and the "
+          + "system clock are not part of a trial: pass its executor and its clock. Its tree:\n\(future.tree())")
     }
     return problems
   }

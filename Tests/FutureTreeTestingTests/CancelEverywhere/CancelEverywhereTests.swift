@@ -1,3 +1,4 @@
+import Dispatch
 import FutureTree
 import FutureTreeTesting
 import Testing
@@ -19,6 +20,47 @@ struct CancelEverywhereTests {
     #expect(report.points.contains { $0.contains("has ended") })
     #expect(report.runs == 1 + 6 * report.points.count)
     #expect("\(report)".hasPrefix("8 points, 49 runs:\n0. the scenario has returned\n"))
+  }
+
+  /// Waits, and has bodies on the main actor, one of which submits the next.
+  private func onMain(_ trial: CancelTrial) -> Future<Int> {
+    Future.after(.seconds(1), clock: trial.clock)
+      .flatMap(on: .main) { () -> Future<Int> in
+        MainActor.preconditionIsolated()
+        return Future.succeeded(1).map(on: .main) { $0 + 1 }
+      }
+      .ensure(on: .main) { MainActor.preconditionIsolated() }
+  }
+
+  @Test("Bodies on the main actor are jobs of the trial, in a test that is not on it")
+  func takesOverTheMainActor() throws {
+    let report = try CancelEverywhere.run { onMain($0) }
+
+    #expect(report.points.filter { $0 == "a job is about to run" }.count == 3)
+  }
+
+  @MainActor @Test("Bodies on the main actor are jobs of the trial, in a test on the main actor")
+  func takesOverTheMainActorOnIt() throws {
+    let report = try CancelEverywhere.run { onMain($0) }
+
+    #expect(report.points.filter { $0 == "a job is about to run" }.count == 3)
+  }
+
+  @Test("A failure names the executors on which bodies wait")
+  func namesExecutors() throws {
+    let queue = DispatchQueue(label: "parser", attributes: .initiallyInactive)
+    defer { queue.activate() }
+    let jobs = Locked<[FutureExecutor.Job]>([])
+    let executors: [FutureExecutor] = [.queue(queue), .custom { job in jobs.withLock { $0.append(job) } }]
+    let names = ["the queue “parser”", "a custom executor"]
+
+    for (executor, name) in zip(executors, names) {
+      let failure = #expect(throws: CancelEverywhereFailure.self) {
+        try CancelEverywhere.run { _ in Future.succeeded(1).map(on: executor) { $0 } }
+      }
+      #expect(failure?.description.contains("The body of map waits for \(name).") == true)
+    }
+    jobs.value = []
   }
 
   @Test("All features of the futures pass")
