@@ -41,8 +41,10 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
 
   /// The futures whose work must end before the work of this source begins: see `HandlerEntry.worksAhead`.
   var worksAhead: [Node]? {
-    let handlers = lock.withLock { self.handlers.entries }
-    return handlers.lazy.compactMap { $0.worksAhead }.first
+    for handler in lock.withLock({ handlers.entries }) {
+      if let works = handler.worksAhead { return works }
+    }
+    return nil
   }
 
   /// - Complexity: O(1).

@@ -89,6 +89,17 @@
         trial.claim { queue.waitingCount == 0 ? nil : "\(queue.waitingCount) items never run" }
         trial.claim { running.most <= 1 ? nil : "two bodies ran concurrently" }
       },
+      Scenario("two works of a queue wait for their own queue at once") { trial in
+        let queue = FutureQueue(atMost: 2)
+        let gates = [Promise<Int>(), Promise<Int>()]
+        for (number, gate) in gates.enumerated() {
+          let body: @Sendable () -> Future<Int> = { gate.future.flatMap { _ in queue.add { .succeeded(2) } } }
+          trial.watch("outer \(number)", queue.add(body))
+          trial.thread { gate.succeed(1) }
+        }
+        trial.thread { trial.watch("other", queue.add { .succeeded(3) }) }
+        trial.claim { queue.runningCount + queue.waitingCount == 0 ? nil : "the queue waits for itself" }
+      },
       Scenario("a future is registered with a token while that is cancelled") { trial in
         let source = CancellationTokenSource()
         let token = source.token

@@ -439,7 +439,7 @@ struct FutureQueueLimitTests {
   func lost() {
     let queue = FutureQueue()
     let jobs = Locked<[@Sendable () -> Void]>([])
-    let executor = FutureExecutor { job in jobs.withLock { $0.append(job) } }
+    let executor = FutureExecutor.custom { job in jobs.withLock { $0.append(job) } }
     let first = queue.add { Future.succeeded(1).map(on: executor) { $0 } }
     add("next", to: queue)
     #expect(log.entries == [])
