@@ -9,6 +9,8 @@ extension Node {
 
   /// Returns the error of a future that would never end, because this future waits for it.
   func cycle(through other: Node) -> (any Error)? {
+    // Most inner futures are sources, which wait for nothing.
+    if state.createdBy.isSource, state.createdBy != .futureQueue, lock.withLock({ upstream == nil }) { return nil }
     var search = WaitSearch(other: other)
     guard search.finds(from: self, within: WaitSearch.longest) else { return nil }
     return search.queued.map { WaitsForOwnQueue($0) } ?? CompletedWithItself()
