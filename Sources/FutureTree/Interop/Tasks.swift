@@ -86,13 +86,23 @@ final class BodyTask: @unchecked Sendable {  // Because: only the first statemen
   /// the future has ended.
   @usableFromInline var executor: FutureExecutor {
     FutureExecutor(
-      place.target?.name ?? "a task",
-      submit: { [self] job in
+      target: Target(on: place) { [self] job in
         source.runTask(on: place) { [self] in
           job()
           return work.take()
         }
-      }, isCurrentSerial: place.target?.isCurrentSerial)
+      })
+  }
+
+  private final class Target: FutureExecutor.Target, @unchecked Sendable {  // Because: see `FutureExecutor.Target`.
+    private let place: FutureExecutor
+
+    init(on place: FutureExecutor, submit: @escaping @Sendable (@escaping FutureExecutor.Job) -> Void) {
+      self.place = place
+      super.init(submit: submit, isCurrentSerial: place.target?.isCurrentSerial)
+    }
+
+    override var name: String { place.target?.name ?? "a task" }
   }
 
   /// Sets the work that the task does after the current job.

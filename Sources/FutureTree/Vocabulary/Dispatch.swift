@@ -19,13 +19,11 @@ public struct MainExecutor: Sendable {
 
 extension MainExecutor {
   /// The main queue as an executor that runs jobs at once if the main queue is current.
-  static let executor = FutureExecutor(
-    "the main actor",
-    submit: { job in
-      if let substitute { return substitute(job) }
+  static let executor = FutureExecutor.serial(
+    { job in
       // Checks the queue, not the thread: under `dispatchMain()` the main queue is not on the main thread.
-      if isCurrent() { job() } else { DispatchQueue.main.async(execute: job) }
-    }, isCurrentSerial: isCurrent)
+      if substitute == nil, isCurrent() { job() } else { dispatch(job) }
+    }, isCurrent: isCurrent)
 
   /// Receives the jobs of the main actor that the current thread or task submits. Set by tests.
   @TaskLocal private static var substitute: (@Sendable (@escaping FutureExecutor.Job) -> Void)?
@@ -47,8 +45,11 @@ extension MainExecutor {
 
   /// Dispatches a body to the main actor. Bodies run in the order of the calls.
   package func enqueue(_ body: @escaping @MainActor @Sendable () -> Void) {
-    let job: FutureExecutor.Job = { MainExecutor.assume(body) }
-    if let substitute = MainExecutor.substitute { substitute(job) } else { DispatchQueue.main.async(execute: job) }
+    MainExecutor.dispatch { MainExecutor.assume(body) }
+  }
+
+  private static func dispatch(_ job: @escaping FutureExecutor.Job) {
+    if let substitute { substitute(job) } else { DispatchQueue.main.async(execute: job) }
   }
 
   /// Runs a main-actor body. The caller is on the main queue.
@@ -74,9 +75,19 @@ extension FutureExecutor {
   ///     depends on it. On a serial queue, `wait(for:)` throws if it would block work that can only run after it returns.
   ///     Defaults to `false`.
   public static func queue(_ queue: DispatchQueue, isConcurrent: Bool = false) -> FutureExecutor {
-    FutureExecutor(
-      "the queue “\(queue.label)”", submit: { job in queue.async(execute: job) },
-      isCurrentSerial: isConcurrent ? nil : QueueMark.isCurrent(queue))
+    FutureExecutor(target: QueueTarget(queue, isConcurrent: isConcurrent))
+  }
+
+  private final class QueueTarget: Target, @unchecked Sendable {  // Because: see `Target`.
+    private let queue: DispatchQueue
+
+    init(_ queue: DispatchQueue, isConcurrent: Bool) {
+      self.queue = queue
+      super.init(
+        submit: { job in queue.async(execute: job) }, isCurrentSerial: isConcurrent ? nil : QueueMark.isCurrent(queue))
+    }
+
+    override var name: String { "the queue “\(queue.label)”" }
   }
 }
 

@@ -21,23 +21,21 @@ public struct FutureExecutor: Sendable {
   }
 
   init(
-    _ name: String, submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
+    submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)? = nil
   ) {
-    target = Target(name: name, submit: submit, isCurrentSerial: isCurrentSerial)
+    target = Target(submit: submit, isCurrentSerial: isCurrentSerial)
   }
 
   @usableFromInline
-  final class Target: Sendable {
-    /// A phrase for errors, such as `a custom executor`.
-    let name: String
-    let submit: @Sendable (@escaping Job) -> Void
+  class Target: @unchecked Sendable {  // Because: this class and its subclasses have constants only.
+    final let submit: @Sendable (@escaping Job) -> Void
     /// Whether the calling thread is running a job of this executor. `nil` if jobs can run concurrently.
-    let isCurrentSerial: (@Sendable () -> Bool)?
+    final let isCurrentSerial: (@Sendable () -> Bool)?
 
-    init(
-      name: String, submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?
-    ) {
-      self.name = name
+    /// A phrase for errors. Made when an error needs it: an executor is made for each call of `.global()`.
+    var name: String { isCurrentSerial == nil ? "a custom executor" : "a serial executor" }
+
+    init(submit: @escaping @Sendable (@escaping Job) -> Void, isCurrentSerial: (@Sendable () -> Bool)?) {
       self.submit = submit
       self.isCurrentSerial = isCurrentSerial
     }
@@ -53,7 +51,7 @@ public struct FutureExecutor: Sendable {
   /// let onPool = FutureExecutor.custom { job in pool.enqueue(job) }
   /// ```
   public static func custom(_ submit: @escaping @Sendable (_ job: @escaping Job) -> Void) -> FutureExecutor {
-    FutureExecutor("a custom executor", submit: submit)
+    FutureExecutor(submit: submit)
   }
 
   /// Creates a serial executor that passes each job to `submit`, which runs one job at a time, in order.
@@ -73,7 +71,7 @@ public struct FutureExecutor: Sendable {
   public static func serial(
     _ submit: @escaping @Sendable (_ job: @escaping Job) -> Void, isCurrent: @escaping @Sendable () -> Bool
   ) -> FutureExecutor {
-    FutureExecutor("a serial executor", submit: submit, isCurrentSerial: isCurrent)
+    FutureExecutor(submit: submit, isCurrentSerial: isCurrent)
   }
 
   /// A phrase for errors, such as `the queue “parser”`.
