@@ -10,8 +10,8 @@
 /// `FutureQueue()` is serial: the next body begins when the future of the previous one has completed, whatever its outcome.
 ///
 /// A body begins when fewer than `limit` pieces of work run, and fewer than `perKey` of them with its key. Work that waits for
-/// its key does not delay other work. Of the work that can begin, that with the highest priority is first, and among equals the
-/// earliest. Work that has waited for `aging` longer than other work counts as one priority higher, so that no work waits
+/// its key does not delay other work. Work with a higher priority begins before other work, and among equals the earliest
+/// begins first. Work that has waited for `aging` longer than other work counts as one priority higher, so that no work waits
 /// forever.
 ///
 /// A queue only orders work. A queued future is not a consumer of the work before it, and forwards no request to it. Its body
@@ -32,10 +32,10 @@ public final class FutureQueue: Sendable {
   /// Creates an empty queue.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of pieces of work that run at a time. Defaults to 1. Values below 0 are treated as 0, which holds all
-  ///     work.
-  ///   - perKey: The maximum number of running pieces of work with the same key. Values below 1 are treated as 1. Defaults to `nil`, which
-  ///     disables this limit.
+  ///   - limit: The maximum number of pieces of work that run at a time. Defaults to 1. Values below 0 are treated as 0, which
+  ///     holds all work.
+  ///   - perKey: The maximum number of running pieces of work with the same key. Values below 1 are treated as 1. Defaults to
+  ///     `nil`, which disables this limit.
   ///   - aging: The additional waiting time that counts as one priority. Defaults to 10 seconds. `nil` disables aging. With 0 or
   ///     less, the earliest work is first, regardless of its priority.
   ///   - clock: The clock that measures the waiting time. Defaults to `.system`.
@@ -119,8 +119,8 @@ extension FutureQueue {
   /// The number of pieces of work that run: their bodies have begun, and the futures of the bodies have not completed.
   public var runningCount: Int { core.read(\.running) }
 
-  /// The maximum number of pieces of work that run at a time. It can be changed at any time. If it is raised, queued work begins. If it is
-  /// lowered, running work continues, and less work begins. Values below 0 are treated as 0: no work begins.
+  /// The maximum number of pieces of work that run at a time. It can be changed at any time. If it is raised, queued work
+  /// begins. If it is lowered, running work continues, and less work begins. Values below 0 are treated as 0: no work begins.
   public var limit: Int {
     get { core.read(\.limit) }
     set { core.setLimit(max(0, newValue)) }
@@ -177,7 +177,7 @@ extension FutureQueue {
   /// Begins work, or appends it to the queue and returns its place.
   @usableFromInline @discardableResult func enter(_ queued: QueuedWork, _ priority: TaskPriority) -> Place? {
     let hasBegun = state.withLock { state in
-      guard state.order.count == 0, state.order.hasRoom, state.order.hasRoom(for: queued.key) else { return false }
+      guard state.order.beginsAtOnce(queued.key) else { return false }
       state.order.began(queued.key)
       return true
     }
@@ -255,10 +255,11 @@ extension FutureQueue {
     advance()
   }
 
-  /// The futures of the work that has the slots for which queued work waits. Empty if a body has not returned.
-  fileprivate func works(before queued: QueuedWork) -> [Node]? {
+  /// The futures of the work that has the slots for which queued work waits. Empty if it does not wait, or if a body has not
+  /// returned.
+  fileprivate func works(before queued: QueuedWork) -> [Node] {
     state.withLock { state in
-      guard queued.place != nil else { return nil }
+      guard queued.place != nil else { return [] }
       let isKeyFull = !state.order.hasRoom(for: queued.key)
       let ahead = isKeyFull ? state.works.filter { $0.key == queued.key } : state.works
       let count = isKeyFull ? state.order.running(queued.key) : state.order.running
@@ -291,7 +292,7 @@ class QueuedWork: HandlerEntry, @unchecked Sendable {  // Because: the lock of t
     node.install(self)
   }
 
-  override final var worksAhead: [Node]? { queue.works(before: self) }
+  override final var worksAhead: [Node] { queue.works(before: self) }
 
   /// Removes this work from the queue. Returns whether its future completes as `.cancelled` for a request.
   @usableFromInline final func leaves(for request: CancelRequest) -> Bool {

@@ -152,6 +152,9 @@ extension LimitedQueue {
   /// The number of items of this key that run. 0 if keys are not limited.
   func running(_ key: String?) -> Int { key.flatMap { lanes[$0] }?.running ?? 0 }
 
+  /// Returns whether new work of this key need not wait: no item waits, and no limit applies.
+  @inlinable package func beginsAtOnce(_ key: String?) -> Bool { count == 0 && hasRoom && hasRoom(for: key) }
+
   @inlinable func hasRoom(_ lane: Lane) -> Bool { lane === common || perKey.map { lane.running < $0 } ?? true }
 
   /// Removes the next item that may begin, and registers that it begins.
@@ -161,10 +164,9 @@ extension LimitedQueue {
     guard hasRoom, let entry = first() else { return nil }
     running += 1
     count -= 1
-    let isLimited = perKey != nil && entry.key != nil
     change(entry.key) { lane in
       lane.waiting.remove(entry)
-      if isLimited { lane.running += 1 }
+      lane.running += 1
     }
     return entry.item
   }
@@ -174,17 +176,13 @@ extension LimitedQueue {
   /// - Complexity: O(log k) in the number of keys, like `ended`.
   @inlinable package mutating func began(_ key: String?) {
     running += 1
-    count(key, 1)
+    change(key) { $0.running += 1 }
   }
 
   /// Registers that work of this key has ended.
   @inlinable package mutating func ended(_ key: String?) {
     running -= 1
-    count(key, -1)
-  }
-
-  @inlinable mutating func count(_ key: String?, _ change: Int) {
-    if perKey != nil, key != nil { self.change(key) { $0.running += change } }
+    change(key) { $0.running -= 1 }
   }
 
   /// Changes the lane of a key, and restores the invariants 2 and 3.

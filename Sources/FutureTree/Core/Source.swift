@@ -40,12 +40,7 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
   var handlerCount: Int { handlers.entries.count }
 
   /// The futures whose work must end before the work of this source begins: see `HandlerEntry.worksAhead`.
-  var worksAhead: [Node]? {
-    for handler in lock.withLock({ handlers.entries }) {
-      if let works = handler.worksAhead { return works }
-    }
-    return nil
-  }
+  var worksAhead: [Node] { lock.withLock { handlers.entries.first }?.worksAhead ?? [] }
 
   /// - Complexity: O(1).
   func uninstall(_ entry: HandlerEntry) {
@@ -146,9 +141,9 @@ class HandlerEntry: ListEntry, @unchecked Sendable {  // Because: `lock` guards 
     self.step = step
   }
 
-  /// If the handler belongs to work that waits in a queue: the futures of the work that has the slots. They are not upstream.
-  /// Law 22 (ordering is not interest).
-  var worksAhead: [Node]? { nil }
+  /// If this is the handler of work that waits in a queue: the futures of the work that has the slots. They are not upstream. Law
+  /// 22 (ordering is not interest).
+  var worksAhead: [Node] { [] }
 
   /// Calls the handler, unless it was called or removed.
   final func call(_ request: CancelRequest) {

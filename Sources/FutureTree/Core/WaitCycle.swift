@@ -1,7 +1,7 @@
 /// The search for futures that wait for each other. Every link runs it, so it is bounded: it follows at most seven futures
 /// between two, and besides the first input of each join 64 inputs, and none of a join with more than 16.
 extension Node {
-  /// Returns whether this future waits for another.
+  /// Returns whether this future is another, or waits for it.
   func waits(for other: Node) -> Bool {
     var search = WaitSearch(other: other)
     return search.finds(from: self, within: WaitSearch.longest)
@@ -30,20 +30,21 @@ private struct WaitSearch {
 
   init(other: Node) { self.other = other }
 
-  /// Returns whether a future waits for `other`.
+  /// Returns whether a future is `other`, or waits for it.
   ///
   /// - Parameter expires: Whether a timeout is between the start of the search and this future. Then a queue holds nothing up: the
   ///   timeout frees the slot.
   mutating func finds(from start: Node, within length: Int, expires: Bool = false) -> Bool {
-    var (node, expires) = (start, expires)
-    for length in (0..<length).reversed() {
+    var (node, length, expires) = (start, length, expires)
+    while node !== other {
+      guard length > 0 else { return false }
+      length -= 1
       expires = expires || node.state.createdBy == .timeout
       guard node.state.createdBy.isJoin else {
         guard let upstream = node.lock.withLock({ node.upstream?.takeUnretainedValue() }) else {
           guard node.state.createdBy == .futureQueue, !expires else { return false }
           return isHeldUp(unsafeDowncast(node, to: Source.self), length)
         }
-        if upstream === other { return !expires || path.isEmpty }
         node = upstream
         continue
       }
@@ -53,16 +54,11 @@ private struct WaitSearch {
       for link in links.others {
         inputsLeft -= 1
         if inputsLeft < 0 { return false }
-        if finds(by: link.node, within: length, expires) { return true }
+        if finds(from: link.node, within: length, expires: expires) { return true }
       }
-      if first.node === other { return !expires || path.isEmpty }
       node = first.node
     }
-    return false
-  }
-
-  private mutating func finds(by input: Node, within length: Int, _ expires: Bool) -> Bool {
-    input === other ? !expires || path.isEmpty : finds(from: input, within: length, expires: expires)
+    return !expires || path.isEmpty
   }
 
   /// Returns whether a join that one input decides waits for `other`. A queue holds it up only by all its inputs.
@@ -74,7 +70,7 @@ private struct WaitSearch {
       inputsLeft -= 1
       guard inputsLeft >= 0 else { return false }
       queued = nil
-      guard finds(by: link.node, within: length, expires) else { continue }
+      guard finds(from: link.node, within: length, expires: expires) else { continue }
       if path.isEmpty, queued == nil { return true }
       found += 1
     }
@@ -85,12 +81,13 @@ private struct WaitSearch {
   /// up in the same way.
   private mutating func isHeldUp(_ source: Source, _ length: Int) -> Bool {
     if path.contains(where: { $0 === source }) { return true }
-    guard let works = source.worksAhead, !works.isEmpty else { return false }
+    let works = source.worksAhead
+    guard !works.isEmpty else { return false }
     path.append(source)
     defer { path.removeLast() }
     for work in works {
       inputsLeft -= 1
-      guard inputsLeft >= 0, work === other || finds(from: work, within: length) else { return false }
+      guard inputsLeft >= 0, finds(from: work, within: length) else { return false }
     }
     queued = source
     return true
@@ -120,8 +117,8 @@ public struct CompletedWithItself: Error, Hashable, CustomStringConvertible {
 /// ```
 ///
 /// Neither would complete. The future that closes the cycle fails. The queued work then begins. With several slots, this
-/// is the case if all of them are held by such work. Work that a timeout or another input of a race can end is no such work.
-/// Cycles are detected in the bounds of ``CompletedWithItself``, and up to 64
+/// is the case if all of them are held by such work. Work that a timeout or another input of a race can end does not
+/// count. Cycles are detected in the bounds of ``CompletedWithItself``, and up to 64
 /// slots. A body that awaits a future in a task, or blocks its thread, is not detected: `waiting` and `runningCount` of the
 /// queue show that nothing moves.
 public struct WaitsForOwnQueue: Error, Hashable, CustomStringConvertible {
@@ -133,7 +130,7 @@ public struct WaitsForOwnQueue: Error, Hashable, CustomStringConvertible {
   fileprivate init(_ source: Source) {
     let label = { (node: Node) in node.lock.withLock { node.label } }
     queued = label(source)
-    running = source.worksAhead?.map(label) ?? []
+    running = source.worksAhead.map(label)
   }
 
   public var description: String {

@@ -84,9 +84,7 @@ extension Future {
   public func tree() -> TreeSnapshot {
     TreeSnapshot(of: node)
   }
-}
 
-extension Future {
   /// The futures of this tree whose bodies wait on an executor, with the names of the executors.
   package var bodiesOnExecutors: [(future: String, executor: String)] {
     var bodies: [(future: String, executor: String)] = []

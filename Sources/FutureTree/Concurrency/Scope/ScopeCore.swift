@@ -67,7 +67,7 @@ final class ScopeCore: Sendable {
   }
 
   /// Whether work waits for this scope. A scope with such work would never be settled.
-  private func isAwaited(by work: Node) -> Bool { work === node || work.waits(for: node) }
+  private func isAwaited(by work: Node) -> Bool { work.waits(for: node) }
 
   /// Calls a body whose loads have the deadline of the scope.
   private func beginning<Value>(_ body: () -> Future<Value>) -> Future<Value> {

@@ -61,7 +61,7 @@ struct ThrottleState<Item> {
 extension ThrottleState {
   /// Admits a new request if no request is queued and no limit applies. Returns `false` if the request must be queued.
   mutating func beginsAtOnce(_ host: String, at now: Duration) -> Bool {
-    guard waiting == 0, hasRoom, queue.hasRoom(for: host) else { return false }
+    guard !isPaused, queue.beginsAtOnce(host) else { return false }
     bucket?.refill(at: now)
     guard bucket?.hasToken != false else { return false }
     admit(host)
