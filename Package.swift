@@ -62,7 +62,8 @@ let package = Package(
     .executableTarget(
       name: "APIClient",
       dependencies: [
-        "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting", "FutureTreeHTTPTesting",
+        "ExampleSupport", "FutureTree", "FutureTreeHTTP", "FutureTreeOAuth2", "FutureTreeTesting",
+        "FutureTreeHTTPTesting",
       ],
       path: "Examples/APIClient", exclude: ["expected.txt"]),
     .executableTarget(

@@ -1,3 +1,4 @@
+import ExampleSupport
 import Foundation
 import FutureTree
 import FutureTreeHTTP
@@ -67,15 +68,6 @@ final class Journal: Sendable {
       say("  log: \(line)")
     }
   }
-}
-
-func title(_ text: String) {
-  say("\n\(text)\n\(String(repeating: "-", count: text.count))")
-}
-
-/// Writes a line at once, without a buffer.
-func say(_ text: String) {
-  FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
 /// Prints the outcomes of loads, in this order.

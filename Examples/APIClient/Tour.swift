@@ -14,6 +14,7 @@
 // Expected output: the lines of `expected.txt`, the same in each run. The example advances its own clock, so that 30 seconds
 // pass at once. No internet connection is needed: the server, which misbehaves on purpose, runs on loopback.
 
+import ExampleSupport
 import Foundation
 import FutureTree
 import FutureTreeHTTP

@@ -94,12 +94,3 @@ import FutureTreeTesting
     }
   }
 }
-
-private func title(_ text: String) {
-  say("\n\(text)\n\(String(repeating: "-", count: text.count))")
-}
-
-/// Writes a line at once, without a buffer.
-private func say(_ text: String) {
-  FileHandle.standardOutput.write(Data((text + "\n").utf8))
-}

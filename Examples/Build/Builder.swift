@@ -3,7 +3,6 @@ import FutureTree
 /// Builds a graph. Each step is one future, however many others need it.
 final class Builder: Sendable {
   private let graph: Graph
-  private let clock: any FutureClock
   /// The steps that run and that wait, four at once.
   let queue: FutureQueue
   private let outcomes: [String: Future<String>]
@@ -21,7 +20,7 @@ final class Builder: Sendable {
         }
         .named("\(step.name)")
     }
-    (self.graph, self.clock, self.queue, self.outcomes) = (graph, clock, queue, outcomes)
+    (self.graph, self.queue, self.outcomes) = (graph, queue, outcomes)
   }
 
   /// Returns the future of all steps with this ending.

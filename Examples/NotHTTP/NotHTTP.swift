@@ -93,15 +93,6 @@ enum Mode: String {
   }
 }
 
-func title(_ text: String) {
-  say("\n\(text)\n\(String(repeating: "-", count: text.count))")
-}
-
-/// Writes a line at once, without a buffer.
-func say(_ text: String) {
-  FileHandle.standardOutput.write(Data((text + "\n").utf8))
-}
-
 func report(_ name: String, _ future: Future<String>) {
   let text =
     switch future.outcomeIfCompleted {
