@@ -66,23 +66,14 @@ import FutureTreeTesting
   private static func wait() async {
     let builder = Builder(Graph(), clock: .system)
     let everything = builder.everything
-    let ending = Promise<GraceReport>()
-    let controlC = ControlC { press in
-      guard press == 1 else {
-        everything.cancel(.forceImmediately, reason: "control-C again")
-        return
-      }
+    let signals = ProcessSignals()
+    everything.cancel(when: signals, grace: .seconds(2))
+    signals.token.register { _ in
       title("Control-C: the build has two seconds to end. Press it again to force the end")
-      ending.complete(.completeUsing(everything.cancel(grace: .seconds(2), reason: "control-C")))
     }
-    _ = await controlC.isWatching.outcome
     title("Press control-C")
-    let outcome = await everything.outcome
-    guard controlC.wasPressed else { return say("the build: \(outcome.ending)") }
-    if case .success(let report) = await ending.future.outcome {
-      say("the build: \(outcome.ending), \(report.forced == nil ? "without force" : "by force")")
-    }
-    exit(ControlC.exitCode)
+    say("the build: \(await everything.outcome.ending)")
+    if let code = signals.exitCode { exit(code) }
   }
 
   private static func write(_ page: String, to path: String) {

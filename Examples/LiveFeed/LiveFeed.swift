@@ -30,18 +30,16 @@ import FutureTreeHTTP
     let api = ConnectionNotes(screen: screen) --> SystemLoader()
     let events = api.events { try HTTPRequest(server.url) }
 
-    let receipt = Promise<Void>()
-    let controlC = ControlC { press in
-      guard press == 1 else { return }
+    let (signals, receipt) = (ProcessSignals(), Promise<Void>())
+    signals.token.register { reason in
       screen.title("Control-C: the feed receives a cancellation request")
-      screen.line("receipt: \(events.transfer.cancel(reason: "control-C"))")
+      screen.line("receipt: \(events.transfer.cancel(reason: reason))")
       receipt.succeed()
     }
-    _ = await controlC.isWatching.outcome
 
     screen.title("Tram 12 leaves the depot")
     let end = await follow(events, on: screen, stalls: stalls)
-    if controlC.wasPressed { _ = await receipt.future.outcome }
+    if signals.token.isCancelling { _ = await receipt.future.outcome }
 
     screen.leaveProgress()
     screen.title("Outcome")
@@ -51,10 +49,10 @@ import FutureTreeHTTP
     case .failure(let error): screen.line("the transfer failed: \(error)")
     case .cancelled(let reason): screen.line("the transfer was cancelled: \(reason.message)")
     }
-    if controlC.wasPressed {
+    if let code = signals.exitCode {
       try await server.waitForClose()
       screen.line("the client closed the connection, as seen by the server")
-      exit(ControlC.exitCode)
+      exit(code)
     }
   }
 

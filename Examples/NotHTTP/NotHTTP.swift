@@ -26,17 +26,16 @@ import FutureTree
     }
     signal(SIGPIPE, SIG_IGN)  // A process may exit before it reads its input.
     let work = try Work(mode)
-    let controlC = ControlC { press in
-      guard press == 1 else {
-        title("Control-C again: forced cancellation")
-        work.everything.cancel(.forceImmediately, reason: "control-C again")
-        work.backup.endByForce()
-        return
-      }
+    let signals = ProcessSignals()
+    signals.token.register { reason in
       title("Control-C: all work receives a cancellation request. Press it again to force the end")
-      say("receipt: \(work.everything.cancel(reason: "control-C"))")
+      say("receipt: \(work.everything.cancel(reason: reason))")
     }
-    _ = await controlC.isWatching.outcome
+    signals.forceToken.register { reason in
+      title("Control-C again: forced cancellation")
+      work.everything.cancel(.forceImmediately, reason: reason)
+      work.backup.endByForce()
+    }
     let script = Future.task { try await play(work, mode) }
     // An observer is not a consumer: the printed tree does not depend on the moment at which this line runs.
     work.everything.observe { _ in script.cancel() }
@@ -48,7 +47,7 @@ import FutureTree
     report("words", work.words.output)
     for (index, frame) in work.frames.enumerated() { report("frame \(index + 1)", frame) }
     report("rest", work.rest)
-    if controlC.wasPressed { exit(ControlC.exitCode) }
+    if let code = signals.exitCode { exit(code) }
   }
 
   /// Runs the steps of the example when nobody presses control-C.

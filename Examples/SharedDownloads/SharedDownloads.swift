@@ -30,25 +30,22 @@ import FutureTreeHTTP
     let office = try Office(
       server: server, loader: SystemLoader(), disk: Disk(isStuck: stall == .disk), screen: screen)
     let everybody = Future.allSettled(office.waiters.map(\.copy)).named("everybody")
-    let stopScript = CancellationTokenSource()
 
-    let controlC = ControlC { press in
-      guard press == 1 else {
-        screen.title("Control-C again: forced cancellation")
-        everybody.cancel(.forceImmediately, reason: "control-C again")
-        return
-      }
+    let signals = ProcessSignals()
+    signals.token.register { reason in
       screen.title("Control-C: every download receives a cancellation request. Press it again to force the end")
-      stopScript.cancel(reason: "control-C")
-      screen.line("receipt: \(everybody.cancel(reason: "control-C"))")
+      screen.line("receipt: \(everybody.cancel(reason: reason))")
     }
-    _ = await controlC.isWatching.outcome
+    signals.forceToken.register { reason in
+      screen.title("Control-C again: forced cancellation")
+      everybody.cancel(.forceImmediately, reason: reason)
+    }
     let script = Future.task { try await play(server, office, stall) }
-    script.cancel(when: stopScript.token)
+    script.cancel(when: signals.token)
     _ = await script.outcome
     _ = await everybody.outcome
     try await report(office, server)
-    if controlC.wasPressed { exit(ControlC.exitCode) }
+    if let code = signals.exitCode { exit(code) }
   }
 
   /// Runs the steps of the example when nobody presses control-C.

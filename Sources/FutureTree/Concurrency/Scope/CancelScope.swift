@@ -283,8 +283,14 @@ extension CancelScope {
     _ options: CancellationOptions = [], grace period: Duration?, reason: CancellationReason? = nil,
     clock: any FutureClock = .system, fileID: String = #fileID, line: UInt = #line
   ) -> Future<GraceReport> {
-    let request = CancelRequest(options: options, reason: reason, fileID: fileID, line: line)
-    let cancellation = GracefulCancellation([core.node]) { [core] _, request in core.forceWork(request) }
+    core.cancel(CancelRequest(options: options, reason: reason, fileID: fileID, line: line), grace: period, clock)
+  }
+}
+
+extension ScopeCore {
+  /// Asks the work to cancel, ends the scope, and forces work that has not completed after the period.
+  func cancel(_ request: CancelRequest, grace period: Duration?, _ clock: any FutureClock) -> Future<GraceReport> {
+    let cancellation = GracefulCancellation([node]) { _, request in self.forceWork(request) }
     return cancellation.begin(request, period, clock)
   }
 }
