@@ -2,44 +2,69 @@ import FutureTree
 
 /// The drawing of a page as SVG. Each state has a color, a sign and a word.
 ///
+/// A join that one future waits for is folded: the edges of its inputs lead to that future. The list of a page has all futures.
+///
 /// The script of the page changes the classes and the texts of the elements `b0`, `b1`, … (futures) and `l0`, `l1`, … (edges).
 /// Colors are literals, because programs other than browsers do not support CSS variables and draw black.
 struct PageDrawing {
-  /// The maximum number of futures in a drawing. The list of a page has all futures.
+  /// The maximum number of futures in a drawing.
   static let limit = 200
   private static let margin = 20
 
   private let history: PageHistory
   /// The drawn futures: positions in the history.
   private let futures: [Int]
-  /// The drawn edges: positions in the history.
-  private let edges: [Int]
+  /// The drawn edges, with their positions in the history.
+  private let edges: [(number: Int, from: Int, to: Int)]
+  /// The number of joins that are folded.
+  let folded: Int
   private let boxes: [Int: PageLayout.Box]
   private let size: (width: Int, height: Int)
 
   init(_ history: PageHistory) {
     self.history = history
-    let futures = Self.selection(of: history)
+    let consumers = Self.consumersOfFoldedJoins(in: history)
+    let futures = Self.selection(of: history, without: consumers)
     let places = Dictionary(uniqueKeysWithValues: futures.enumerated().map { ($1, $0) })
-    edges = history.edges.indices.filter {
-      places[history.edges[$0].from] != nil && places[history.edges[$0].to] != nil
+    let edges = history.edges.enumerated().compactMap { number, edge -> (number: Int, from: Int, to: Int)? in
+      var end = edge.to
+      while let consumer = consumers[end] { end = consumer }
+      return places[edge.from] != nil && places[end] != nil ? (number, edge.from, end) : nil
     }
     let layout = PageLayout(
       textWidths: futures.map { Self.textWidth(of: $0, in: history) },
-      edges: edges.map { (places[history.edges[$0].from] ?? 0, places[history.edges[$0].to] ?? 0) })
+      edges: edges.map { (places[$0.from] ?? 0, places[$0.to] ?? 0) })
     boxes = places.mapValues { layout.boxes[$0] }
+    folded = consumers.count
+    self.edges = edges
     size = (layout.width + 2 * Self.margin, layout.height + 2 * Self.margin)
     self.futures = futures
   }
 
   /// The number of futures that are not drawn.
-  var omitted: Int { history.futures.count - futures.count }
+  var omitted: Int { history.futures.count - futures.count - folded }
 
   /// Returns the first futures of a snapshot, which are the nearest to the marked one, or the latest futures of a recording.
-  private static func selection(of history: PageHistory) -> [Int] {
-    let all = history.futures.indices
+  private static func selection(of history: PageHistory, without folded: [Int: Int]) -> [Int] {
+    let all = history.futures.indices.filter { folded[$0] == nil }
     return Array(history.futures.first?.isMarked == true ? all.prefix(limit) : all.suffix(limit))
   }
+
+  /// Returns the joins without a name of their own and with one consumer, and the future that is this consumer.
+  private static func consumersOfFoldedJoins(in history: PageHistory) -> [Int: Int] {
+    var (inputs, consumers) = ([Int: Int](), [Int: [Int]]())
+    for edge in history.edges {
+      inputs[edge.to, default: 0] += 1
+      consumers[edge.from, default: []].append(edge.to)
+    }
+    return consumers.compactMapValues { $0.count == 1 ? $0[0] : nil }.filter { join, _ in
+      let entry = history.futures[join]
+      return joins.contains(entry.name) && inputs[join] != nil && entry.consumers < 2 && entry.withheldRequest == nil
+        && !entry.isMarked
+    }
+  }
+
+  private static let joins: Set = ["all", "zip", "allSettled", "race", "any"]
 
   /// Returns the width of the longest texts in any moment: the name is bold, and a sign precedes the state.
   private static func textWidth(of future: Int, in history: PageHistory) -> Int {
@@ -65,7 +90,7 @@ struct PageDrawing {
         + "fill=\"\(PagePalette.light.paper)\" stroke=\"\(PagePalette.light.rim)\"/>",
       "<g transform=\"translate(\(Self.margin) \(Self.margin))\">",
     ]
-    for edge in edges { lines += self.lines(of: edge) }
+    for edge in edges { lines += self.lines(of: edge.number, from: edge.from, to: edge.to) }
     for future in futures { lines += self.lines(ofFuture: future) }
     return (lines + ["</g>", "</svg>"]).joined(separator: "\n")
   }
@@ -75,9 +100,9 @@ struct PageDrawing {
 
 extension PageDrawing {
   /// Returns a curve with an arrow in the direction of the value. A curve without a value to come is crossed out.
-  private func lines(of number: Int) -> [String] {
+  private func lines(of number: Int, from: Int, to: Int) -> [String] {
     let edge = history.edges[number]
-    guard let from = boxes[edge.from], let to = boxes[edge.to] else { return [] }
+    guard let from = boxes[from], let to = boxes[to] else { return [] }
     let isForward = from.x < to.x
     let direction = isForward ? 1 : -1
     let (x1, y1) = (isForward ? from.x + from.width : from.x, from.y + from.height / 2)

@@ -149,6 +149,11 @@ extension TreePage {
         if (future) { future.row.scrollIntoView({ block: 'nearest' }); }
       }
 
+      byId('zoom').addEventListener('change', function () {
+        var drawing = document.querySelector('figure > svg'), zoom = Number(byId('zoom').value);
+        drawing.style.maxWidth = zoom ? 'none' : '';
+        drawing.style.width = zoom ? drawing.viewBox.baseVal.width * zoom + 'px' : '';
+      });
       byId('controls').hidden = false;
       filter.addEventListener('input', show);
       byId('more').addEventListener('click', function () { limit = Infinity; show(); });

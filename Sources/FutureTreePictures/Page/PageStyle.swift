@@ -7,10 +7,10 @@ extension TreePage {
       font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }
     [hidden], .scripted #futures > li:not(.shown), .scripted #events > li:not(.shown) { display: none !important; }
     h1 { font-size: 1.4rem; margin: 0; } h2 { font-size: 1.1rem; margin: 1.2rem 0 0.4rem; } p { margin: 0.3rem 0; }
-    button, input { font: inherit; } button { padding: 0.2rem 0.8rem; } input[type=search] { width: 12rem; }
+    button, input, select { font: inherit; } button { padding: 0.2rem 0.8rem; } input[type=search] { width: 12rem; }
     ul, ol { list-style: none; margin: 0; padding: 0; }
     .events a, .number { font-variant-numeric: tabular-nums; }
-    figure { margin: 0.6rem 0; overflow-x: auto; }
+    figure { margin: 0.6rem 0; overflow-x: auto; } figure > .tree { max-width: 100%; height: auto; }
     .controls { display: flex; flex-wrap: wrap; gap: 0.4rem 0.9rem; align-items: center; margin: 0.6rem 0; }
     label { white-space: nowrap; } .timeline { flex: 1 1 16rem; min-width: 0; } .timeline input { width: 100%; margin: 0; display: block; }
     .ticks { display: block; width: 100%; height: 12px; } .ticks path { stroke-width: 2; fill: none; }
@@ -41,7 +41,7 @@ extension TreePage {
     }
     @media print {
       body { margin: 0; max-width: none; font-size: 10px; } #controls, .hint { display: none; }
-      figure { overflow: visible; } .tree:not(.legend .tree) { max-width: 100%; height: auto; }
+      figure { overflow: visible; }
       li.future, .events li { content-visibility: visible; break-inside: avoid; }
     }
     \(PagePalette.light.rules)

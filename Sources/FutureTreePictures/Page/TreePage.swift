@@ -64,6 +64,10 @@ extension TreePage {
       notes.append(
         "The drawing has \(PageDrawing.limit) of \(history.futures.count) futures. The list has all of them.")
     }
+    if drawing.folded > 0 {
+      let count = drawing.folded == 1 ? "1 join is" : "\(drawing.folded) joins are"
+      notes.append("\(count) not drawn, because one future waits for each: the inputs lead to that future.")
+    }
     return notes.map { "<p class=\"dim\">\($0)</p>" }
   }
 
@@ -77,6 +81,12 @@ extension TreePage {
       <div class="controls">
       <label>Name <input type="search" id="filter" autocomplete="off"></label>
       \(kinds.joined(separator: "\n"))
+      <label>Drawing <select id="zoom">
+      <option value="">fits the window</option>
+      <option value="0.5">50%</option>
+      <option value="1">100%</option>
+      <option value="2">200%</option>
+      </select></label>
       <span class="hint dim">Press / to filter\(events.isEmpty ? "" : ", ← and → to step").</span>
       </div>
       </section>

@@ -111,6 +111,41 @@ import Testing
     withExtendedLifetime((promise, tokens)) {}
   }
 
+  @Test("A join that one future waits for is folded: its inputs lead to that future")
+  func folded() {
+    func drawing(named name: String?, with other: (Future<(Int, Int)>) -> Any? = { _ in nil }) -> PageDrawing {
+      let (left, right) = (Promise<Int>(), Promise<Int>())
+      let pair = Future.zip(left.future, right.future)
+      let sum = (name.map { pair.named($0) } ?? pair).map { $0 + $1 }.named("sum")
+      let others = other(pair)
+      return withExtendedLifetime((left, right, others)) { PageDrawing(PageHistory(sum.tree())) }
+    }
+    func edgeCount(_ drawing: PageDrawing) -> Int { drawing.svg(title: "").split(separator: "<g id=\"l").count - 1 }
+
+    let folded = drawing(named: nil)
+    #expect(folded.folded == 1 && folded.omitted == 0 && edgeCount(folded) == 2)
+    #expect(!folded.svg(title: "").contains(">zip<"))
+    // A name, a second future and a token are interesting.
+    let whole = [
+      drawing(named: "pair"), drawing(named: nil) { $0.map { $0 } }, drawing(named: nil) { $0.cancelToken() },
+    ]
+    #expect(whole.map(\.folded) == [0, 0, 0])
+    #expect(whole.map(edgeCount) == [3, 4, 3])
+  }
+
+  @Test("Joins of joins are folded, with an edge for each input")
+  func foldedTwice() {
+    let promises = (0..<4).map { _ in Promise<Int>() }
+    let halves = [promises[..<2], promises[2...]].map { Future.all($0.map(\.future)) }
+    let sum = Future.all(halves).map { $0.joined().reduce(0, +) }
+    let drawing = PageDrawing(PageHistory(sum.tree()))
+
+    #expect(drawing.folded == 3 && drawing.omitted == 0)
+    #expect(drawing.svg(title: "").split(separator: "<g id=\"l").count - 1 == 4)
+    #expect(sum.tree().html().contains("3 joins are not drawn"))
+    withExtendedLifetime(promises) {}
+  }
+
   @Test("The same log gives the same page")
   func same() {
     let recording = FutureLog.Recording(
