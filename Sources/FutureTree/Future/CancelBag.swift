@@ -16,6 +16,8 @@
 /// feed.map { feed in print(feed) }.store(in: bag)  // Without `store`, the bag could not stop the load.
 /// ```
 ///
+/// In debug builds, a bag that could not stop its work for this reason prints so when it is deallocated.
+///
 /// When the bag is deallocated, each token requests cancellation with `doNotForwardIfOthersWaiting`. Work that other
 /// consumers wait for continues. `cancel()` uses the options of the call. See <doc:Cancellation#Tokens>.
 ///
@@ -29,7 +31,11 @@ public final class CancelBag: Sendable {
 
   deinit {
     let reason = CancellationReason.of(.abandoned, "the cancel bag was deallocated")
-    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason))
+    cancelAll(CancelRequest(options: .doNotForwardIfOthersWaiting, reason: reason)) { token, receipt in
+      #if DEBUG
+        if case .withheld = receipt.effect { token.explainWithheld() }
+      #endif
+    }
   }
 
   /// Inserts a token. The bag removes the token when its future completes.
@@ -59,13 +65,13 @@ public final class CancelBag: Sendable {
     _ options: CancellationOptions = [], reason: CancellationReason? = nil, fileID: String = #fileID, line: UInt = #line
   ) {
     let reason = (reason ?? .unspecified).asked(fileID: fileID, line: line)
-    cancelAll(CancelRequest(options: options, reason: reason))
+    cancelAll(CancelRequest(options: options, reason: reason)) { _, _ in }
   }
 
-  private func cancelAll(_ request: CancelRequest) {
+  private func cancelAll(_ request: CancelRequest, _ receive: (CancelToken, CancelReceipt) -> Void) {
     for token in contents.removeAll() {
       let reason = request.reason
-      token.cancel(request.options, reason: reason, fileID: reason.fileID, line: reason.line)
+      receive(token, token.cancel(request.options, reason: reason, fileID: reason.fileID, line: reason.line))
     }
   }
 

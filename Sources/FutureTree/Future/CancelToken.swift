@@ -55,9 +55,14 @@ public final class CancelToken: Sendable {
     }
   }
 
+  /// The future, while it is pending.
+  var pendingNode: Node? {
+    if case .pending(let node) = entry.target { node } else { nil }
+  }
+
   /// Calls a closure when the future completes. `CancelBag` uses it to remove the token.
   func whenCompleted(_ body: @escaping @Sendable () -> Void) -> FutureObservation? {
-    guard case .pending(let node) = entry.target else {
+    guard let node = pendingNode else {
       body()
       return nil
     }
