@@ -123,9 +123,10 @@ extension Future {
     when signals: ProcessSignals, grace period: Duration? = nil, clock: any FutureClock = .system,
     fileID: String = #fileID, line: UInt = #line
   ) -> Future {
-    signals.register(until: self) { reason in
+    signals.token.register(until: self) { reason in
       cancel(grace: period, reason: reason, clock: clock, fileID: fileID, line: line)
-    } force: { reason in
+    }
+    signals.forceToken.register(until: self) { reason in
       cancel(.forceImmediately, reason: reason, fileID: fileID, line: line)
     }
     return self
@@ -159,23 +160,13 @@ extension CancelScope {
     fileID: String = #fileID, line: UInt = #line
   ) {
     // The scope is not retained: a dropped scope ends.
-    signals.register(until: future) { [core] reason in
+    signals.token.register(until: future) { [core] reason in
       let request = CancelRequest(options: [], reason: reason, fileID: fileID, line: line)
       _ = core.cancel(request, grace: period, clock)
-    } force: { [core] reason in
+    }
+    signals.forceToken.register(until: future) { [core] reason in
       _ = core.forceWork(CancelRequest(options: .forceImmediately, reason: reason, fileID: fileID, line: line))
     }
-  }
-}
-
-extension ProcessSignals {
-  /// Registers bodies for the first and the second signal, until a future has completed.
-  fileprivate func register<Value>(
-    until future: Future<Value>, ask: @escaping @Sendable (CancellationReason) -> Void,
-    force: @escaping @Sendable (CancellationReason) -> Void
-  ) {
-    let registrations = [token.register(ask), forceToken.register(force)]
-    future.observe { _ in for registration in registrations { registration.remove() } }
   }
 }
 
@@ -231,7 +222,8 @@ private final class SignalHandlers: Sendable {
     reader.setEventHandler { [self] in
       while let number = pipe.take() {
         let entry = state.withLock { state in state.entries.first { $0.key.number == number } }
-        for receiver in entry?.value.receivers ?? [] { receiver.receive(entry!.key) }
+        guard let (signal, receivers) = entry.map({ ($0.key, $0.value.receivers) }) else { continue }
+        for receiver in receivers { receiver.receive(signal) }
       }
     }
     reader.activate()

@@ -19,8 +19,15 @@ extension Future {
   /// - Complexity: O(1).
   @discardableResult
   public func cancel(when token: CancellationToken, _ options: CancellationOptions = []) -> Future {
-    let registration = token.register { reason in cancel(options, reason: reason) }
-    if registration.entry != nil { observe { _ in registration.remove() } }
+    token.register(until: self) { reason in cancel(options, reason: reason) }
     return self
+  }
+}
+
+extension CancellationToken {
+  /// Registers a body until a future has completed.
+  func register<Value>(until future: Future<Value>, _ body: @escaping @Sendable (CancellationReason) -> Void) {
+    let registration = register(body)
+    if registration.entry != nil { future.observe { _ in registration.remove() } }
   }
 }

@@ -65,8 +65,10 @@ extension TreePage {
         "The drawing has \(PageDrawing.limit) of \(history.futures.count) futures. The list has all of them.")
     }
     if drawing.folded > 0 {
-      let count = drawing.folded == 1 ? "1 join is" : "\(drawing.folded) joins are"
-      notes.append("\(count) not drawn, because one future waits for each: the inputs lead to that future.")
+      notes.append(
+        drawing.folded == 1
+          ? "1 join is not drawn: its inputs lead to the future that waits for it."
+          : "\(drawing.folded) joins are not drawn: the inputs of each lead to the future that waits for it.")
     }
     return notes.map { "<p class=\"dim\">\($0)</p>" }
   }
