@@ -85,7 +85,7 @@ extension ContractModel {
   private mutating func beginPause(of future: Int, _ outcome: ModelOutcome) {
     let pause = future - 1
     nodes[pause].elapsed = outcome
-    timers.append(pause)
+    timers.append(.future(pause))
     link(future, to: pause, isCleanUp: false)
   }
 
@@ -93,22 +93,30 @@ extension ContractModel {
   mutating func expireTimers() {
     let expired = timers
     timers = []
-    for future in expired where isWaiting(timer: future) {
-      if let outcome = nodes[future].elapsed {
-        finish(future, outcome, isOwn: false)
-      } else {
-        decide(future, .failure(ModelFailure.timeout))
+    for timer in expired where isWaiting(timer) {
+      switch timer {
+      case .grace(let grace): force(grace)
+      case .future(let future):
+        if let outcome = nodes[future].elapsed {
+          finish(future, outcome, isOwn: false)
+        } else {
+          decide(future, .failure(ModelFailure.timeout))
+        }
       }
       settle()
     }
   }
 
   /// The number of timers that are set.
-  var timerCount: Int { timers.count { isWaiting(timer: $0) } }
+  var timerCount: Int { timers.count(where: isWaiting) }
 
-  /// Whether the timer of a timeout or a pause is set: it ends with its operator. Law 4 (this future only).
-  private func isWaiting(timer future: Int) -> Bool {
-    nodes[future].outcome == nil && (nodes[future].operation != .pause || nodes[future + 1].outcome == nil)
+  /// Whether a timer is set. That of a timeout or a pause ends with its operator. Law 4 (this future only).
+  private func isWaiting(_ timer: Timer) -> Bool {
+    switch timer {
+    case .grace(let grace): !graces[grace].hasEnded
+    case .future(let future):
+      nodes[future].outcome == nil && (nodes[future].operation != .pause || nodes[future + 1].outcome == nil)
+    }
   }
 
   private mutating func decide(_ future: Int, _ outcome: ModelOutcome) {

@@ -22,6 +22,10 @@ extension ContractModel {
       propagation.receipt.handlers += 1  // A pause has one handler, which cancels its timer.
       return finish(call.future, .cancelled(reason: call.request.reason))
     }
+    if nodes[call.future].leavesQueue {
+      propagation.receipt.handlers += 1
+      return leaveQueue(call.future, call.request)
+    }
     let called = nodes[call.future].handlers
     nodes[call.future].handlers = []
     if called.count > 1 { tally[.handlersRun] += 1 }
@@ -96,7 +100,7 @@ extension ContractModel {
 
   /// Whether the receipt of a duplicate says `duplicate`: a source without a handler stores the earlier request.
   private func hasDeliveredOrIsDerived(_ future: Int) -> Bool {
-    nodes[future].operation != .promise || nodes[future].isSealed || nodes[future].hasDelivered
+    !nodes[future].operation.isSource || nodes[future].isSealed || nodes[future].hasDelivered
   }
 
   private mutating func isWithheld(_ request: ModelRequest, at future: Int, by others: Int) -> Bool {

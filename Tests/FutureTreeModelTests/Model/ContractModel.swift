@@ -39,8 +39,11 @@ struct ContractModel {
     /// Whether a handler has received a request.
     var hasDelivered = false
     var handlers: [Int] = []
+    /// Whether a request calls the handler of the queue. Law 22 (ordering is not interest).
+    var leavesQueue = false
     /// The inputs of a join.
     var inputs: [Int] = []
+    var isUrgent = false
 
     var row: ModelOperator.Row { operation.row }
   }
@@ -61,6 +64,9 @@ struct ContractModel {
   enum Listener: Hashable {
     case future(Int)
     case observer(Int)
+    /// The queue whose body returned the future.
+    case queue
+    case grace(Int)
   }
 
   struct Handler {
@@ -97,10 +103,13 @@ struct ContractModel {
   enum Turn {
     case notify(Int)
     case endedEarly(Int)
+    /// The work of a queue has ended.
+    case advanceQueue
 
-    var future: Int {
+    var future: Int? {
       switch self {
       case .notify(let future), .endedEarly(let future): future
+      case .advanceQueue: nil
       }
     }
   }
@@ -110,8 +119,10 @@ struct ContractModel {
   var tokens: [Token] = []
   var observations: [Observation] = []
   var jobs: [Job] = []
-  /// The timeouts that have not expired and the pauses that have begun, in their order.
-  var timers: [Int] = []
+  /// The timeouts that have not expired, the pauses that have begun, and the grace periods, in their order.
+  var timers: [Timer] = []
+  var queue = Queue()
+  var graces: [Grace] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
   var tally = LawTally()
@@ -120,7 +131,7 @@ struct ContractModel {
 
   enum Mistake: CaseIterable {
     case ignoresShared, ignoresNewConsumersWhileLingering, callsHandlersFirstInstalledFirst
-    case keepsInterestOfDroppedTokens, neverDeliversWithheld
+    case keepsInterestOfDroppedTokens, neverDeliversWithheld, leavesCancelledWorkInTheQueue, forcesNobody
   }
 }
 
@@ -134,7 +145,7 @@ extension ContractModel {
   mutating func derive(_ node: Node, from upstream: Int) {
     if node.operation == .delayed { nodes.append(Node(operation: .pause)) }
     nodes.append(node)
-    if node.operation == .timeout { timers.append(nodes.count - 1) }
+    if node.operation == .timeout { timers.append(.future(nodes.count - 1)) }
     wait(nodes.count - 1, for: [upstream])
   }
 
@@ -256,7 +267,9 @@ extension ContractModel {
 
   /// Releases the handlers, except those that a propagation is about to call: all of them run. Law 9 (handlers run).
   private mutating func releaseHandlers(of future: Int) {
-    if nodes[future].asked == nil { nodes[future].handlers = [] }
+    guard nodes[future].asked == nil else { return }
+    nodes[future].handlers = []
+    nodes[future].leavesQueue = false
   }
 
   /// Completes a future. Every completion passes through this function.
@@ -282,6 +295,7 @@ extension ContractModel {
       switch turns.removeFirst() {
       case .endedEarly(let future):
         if nodes[future].isOnExecutor { jobs.append(.endedEarly(future)) } else { runEarly(future) }
+      case .advanceQueue: advanceQueue()
       case .notify(let future): notify(future)
       }
     }
@@ -295,6 +309,8 @@ extension ContractModel {
       switch listener {
       case .future(let consumer): receive(consumer, of: future)
       case .observer(let observation): observed(observation, nodes[future].outcome!)
+      case .queue: turns.append(.advanceQueue)
+      case .grace(let grace): endGrace(grace)
       }
     }
   }

@@ -10,6 +10,7 @@ protocol FutureHandle: Sendable {
 
   func cancel(_ request: ModelRequest) -> CancelReceipt
   func previewCancel(_ request: ModelRequest) -> CancelReceipt
+  func cancelWithGrace(_ request: ModelRequest, clock: ManualClock) -> Future<GraceReport>
   func cancelToken() -> CancelToken
   func share()
   func linger(clock: ManualClock)
@@ -47,6 +48,11 @@ struct Handle<Value: Sendable>: FutureHandle {
   }
 
   func previewCancel(_ request: ModelRequest) -> CancelReceipt { future.previewCancel(request.libraryOptions) }
+
+  func cancelWithGrace(_ request: ModelRequest, clock: ManualClock) -> Future<GraceReport> {
+    let reason = LibraryReason.reason(request.reason)
+    return future.cancel(request.libraryOptions, grace: .seconds(1), reason: reason, clock: clock)
+  }
 
   func cancelToken() -> CancelToken { future.cancelToken() }
   func share() { future.shared() }
@@ -159,6 +165,12 @@ extension Handle {
 }
 
 extension LibraryBody {
+  /// Runs the body of queued work.
+  func queuedFuture() throws -> Future<Int> {
+    called(with: nil)
+    return try innerFuture()
+  }
+
   fileprivate func value(of value: Int) throws -> Int { try self.value(of: .success(value)) }
 
   fileprivate func value(of outcome: ModelOutcome) throws -> Int {

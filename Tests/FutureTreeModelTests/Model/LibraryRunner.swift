@@ -20,6 +20,8 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   /// A clock for each future that lingers, because the order in which lingers begin is not specified.
   @exclusivity(unchecked) private var lingerClocks: [Int: ManualClock] = [:]
   private let queue: FutureExecutor
+  private let workQueue = FutureQueue(aging: nil)
+  @exclusivity(unchecked) private(set) var reports: [Future<GraceReport>] = []
 
   /// The log of every future, if there is one.
   private let log: FutureLog?
@@ -55,6 +57,11 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
       add(futures[upstream].derive(operation, body))
     case .join(let operation, let inputs):
       add(join(operation, inputs.map { (futures[$0] as! Handle<Int>).future }))
+    case .enqueue(let completion, let isUrgent, let act):
+      let body = LibraryBody(
+        future: futures.count, executor: .immediate, completion: completion,
+        inner: completion.inner.map { futures[$0] }, act: act, world: self)
+      add(Handle(workQueue.add(priority: isUrgent ? .high : .medium) { try body.queuedFuture() }))
     case .share(let future): futures[future].share()
     case .linger(let future): futures[future].linger(clock: lingerClock(of: future))
     case .complete(let promise, let completion):
@@ -67,6 +74,8 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
       guard let received = received[handler] else { return .nothing }
       return .kept(received.complete(library(completion)))
     case .cancel(let future, let request): return cancel(future, request)
+    case .cancelWithGrace(let future, let request):
+      reports.append(futures[future].cancelWithGrace(request, clock: clock))
     case .takeToken(let future): tokens.append(futures[future].cancelToken())
     case .cancelToken(let token, let request):
       let receipt = tokens[token]!.cancel(request.libraryOptions, reason: LibraryReason.reason(request.reason))

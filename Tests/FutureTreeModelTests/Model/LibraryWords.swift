@@ -10,6 +10,9 @@ enum LibraryReason {
   static func number(of reason: CancellationReason) -> Int {
     let message = reason.message
     if let number = Int(message) { return number }
+    if let number = Int(message.replacing("; not completed within 1 s", with: "")) {
+      return ModelReason.afterGrace(number)
+    }
     return message == unspecified ? ModelReason.unspecified : ModelReason.decided
   }
 }
@@ -49,7 +52,7 @@ extension ModelReceipt {
 extension ModelReceipt.Effect {
   init(_ effect: CancelReceipt.Effect) {
     switch effect {
-    case .tooLate(let ending): self = .tooLate(ending: ending == .succeeded ? 0 : ending == .failed ? 1 : 2)
+    case .tooLate(let ending): self = .tooLate(ending: ending.number)
     case .duplicate: self = .duplicate
     case .completed: self = .completed
     case .delivered: self = .delivered
@@ -57,6 +60,23 @@ extension ModelReceipt.Effect {
     case .lingering: self = .lingering
     case .stored: self = .stored
     }
+  }
+}
+
+extension Ending {
+  fileprivate var number: Int {
+    switch self {
+    case .succeeded: 0
+    case .failed: 1
+    case .cancelled: 2
+    }
+  }
+}
+
+extension ModelGraceReport {
+  init(_ report: GraceReport) {
+    self.init(
+      asked: ModelReceipt(report.asked), forced: report.forced.map(ModelReceipt.init), ending: report.ending?.number)
   }
 }
 

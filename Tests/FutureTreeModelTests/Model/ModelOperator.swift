@@ -4,6 +4,8 @@
 /// The generator, the model and the shrinker read the table.
 enum ModelOperator: UInt8, CaseIterable {
   case promise
+  /// Work in a queue.
+  case queued
   /// The timer of `delayed`, created with its operator and before it.
   case pause
   case map, flatMap, onSuccess
@@ -62,7 +64,7 @@ enum ModelOperator: UInt8, CaseIterable {
 
   private static let rows = allCases.map { operation in
     switch operation {
-    case .promise, .pause: Row(.pass, .pass, .pass)
+    case .promise, .queued, .pause: Row(.pass, .pass, .pass)
     case .map: Row(.body, .pass, .pass, .value, skips: true)
     case .flatMap, .onSuccess: Row(.body, .pass, .pass, .future, skips: true)
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
@@ -84,6 +86,9 @@ enum ModelOperator: UInt8, CaseIterable {
 
   /// Whether it treats each request as law 4 (this future only) does.
   var isShield: Bool { self == .shielded }
+
+  /// Whether it stores a request that no handler has received.
+  var isSource: Bool { self == .promise || self == .queued }
 
   var isJoin: Bool { row.succeeds == .gather || row.succeeds == .decide }
 }

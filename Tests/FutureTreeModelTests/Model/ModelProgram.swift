@@ -3,6 +3,8 @@ enum ModelOperation: Hashable {
   case makePromise
   case derive(ModelOperator, from: Int, body: ModelCompletion, isOnExecutor: Bool, act: ModelAct?)
   case join(ModelOperator, of: [Int])
+  /// Adds work to the queue of the program, which runs one body at a time.
+  case enqueue(body: ModelCompletion, isUrgent: Bool, act: ModelAct?)
   case share(Int)
   case linger(Int)
   case complete(promise: Int, ModelCompletion)
@@ -11,6 +13,8 @@ enum ModelOperation: Hashable {
   case endHandler(Int)
   case answerLater(handler: Int, ModelCompletion)
   case cancel(Int, ModelRequest)
+  /// Asks, and forces when the time has advanced.
+  case cancelWithGrace(Int, ModelRequest)
   case takeToken(Int)
   case cancelToken(Int, ModelRequest)
   case dropToken(Int)
@@ -18,7 +22,7 @@ enum ModelOperation: Hashable {
   case endObservation(Int)
   case runJob(Int)
   case dropJobs
-  /// Lets every timeout expire.
+  /// Lets every timeout and every grace period expire.
   case advance
   /// Lets the linger of a future end.
   case endLinger(Int)
@@ -48,6 +52,8 @@ extension ContractModel {
     case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
       derive(Node(operation: operation, body: body, isOnExecutor: isOnExecutor, act: act), from: upstream)
     case .join(let operation, let inputs): join(operation, of: inputs)
+    case .enqueue(let body, let isUrgent, let act):
+      enqueue(Node(operation: .queued, body: body, act: act, isUrgent: isUrgent))
     case .share(let future): share(future)
     case .linger(let future): linger(future)
     case .complete(let promise, let completion): return .kept(complete(promise, completion))
@@ -58,6 +64,7 @@ extension ContractModel {
     case .answerLater(let handler, let completion):
       if let isKept = answerLater(handler, completion) { return .kept(isKept) }
     case .cancel(let future, let request): return .receipt(cancel(future, request))
+    case .cancelWithGrace(let future, let request): cancelWithGrace(future, request)
     case .takeToken(let future): takeToken(future)
     case .cancelToken(let token, let request): return .receipt(cancelToken(token, request))
     case .dropToken(let token): dropToken(token)

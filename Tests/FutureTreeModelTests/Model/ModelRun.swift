@@ -69,6 +69,12 @@ struct ModelRun {
     if library.clock.timerCount != model.timerCount {
       differences.append("\(library.clock.timerCount) timers, expected \(model.timerCount)")
     }
+    for (index, report) in library.reports.enumerated() {
+      let (report, expected) = (
+        (try? report.outcomeIfCompleted?.get()).map(ModelGraceReport.init), model.graces[index].report
+      )
+      if report != expected { differences.append("grace \(index): \(text(report)), expected \(text(expected))") }
+    }
     for index in model.nodes.indices where model.nodes[index].operation != .pause {
       if let text = compare(index) { differences.append("future \(index): \(text)") }
     }
@@ -99,6 +105,8 @@ struct ModelRun {
     let consumers = Int(state.consumers)
     return consumers == expected.interest ? nil : "\(consumers) consumers, expected \(expected.interest)"
   }
+
+  private func text(_ report: ModelGraceReport?) -> String { report.map { "\($0)" } ?? "pending" }
 
   private func text(_ outcome: ModelOutcome?) -> String { outcome.map { "\($0)" } ?? "pending" }
 }

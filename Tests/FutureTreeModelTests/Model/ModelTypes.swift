@@ -61,6 +61,9 @@ enum ModelReason {
   static let unspecified = -1
   /// A decided join. Law 23 (deciding detaches).
   static let decided = -2
+
+  /// Returns the reason of the force after a grace period.
+  static func afterGrace(_ reason: Int) -> Int { reason + 1000 }
 }
 
 /// The errors that no operation of a program uses.
@@ -145,10 +148,10 @@ enum Law: Int, CaseIterable {
   case requests = 1
   case forwarding, others, alone, force, shared, answers, nothingLost, handlersRun, oneConsumer
   case notBegun, diamonds, tokens, awaiting, tasks, dropped, receipt, provenance, noLock, depth, growth, ordering
-  case decided, lingering
+  case decided, lingering, grace
 
   /// The laws that a sequential program without tasks can observe. The others concern threads, tasks, depth and memory.
-  static let sequential = allCases.filter { ![.awaiting, .tasks, .depth, .growth, .ordering].contains($0) }
+  static let sequential = allCases.filter { ![.awaiting, .tasks, .depth, .growth].contains($0) }
 }
 
 /// The number of decisions by each law.

@@ -9,7 +9,7 @@ extension SplitMix64 {
 /// A generator of random programs. The same seed gives the same program.
 struct ProgramGenerator {
   private static let mostFutures = 9
-  private static let operators = ModelOperator.allCases.filter { $0 != .promise && $0 != .pause && !$0.isJoin }
+  private static let operators = ModelOperator.allCases.filter { !$0.isSource && $0 != .pause && !$0.isJoin }
   private static let joins = ModelOperator.allCases.filter(\.isJoin)
 
   private enum Kind {
@@ -24,6 +24,8 @@ struct ProgramGenerator {
   /// The kinds of the values. A future can be completed only with a future of its own kind.
   private var kinds: [Kind] = []
   private var promises: [Int] = []
+  /// What the bodies in the queue may wait for, as bits. Queued work depends on all of it.
+  private var queueReach: UInt64 = 0
   /// The timers of operators, which no operation names.
   private var pauses: Set<Int> = []
   private var handlers: [Int] = []
@@ -64,14 +66,16 @@ struct ProgramGenerator {
     var endObservation = 1
     var runJob = 4
     var dropJobs = 1
-    var advance = 1
+    var advance = 2
     var linger = 3
     var endLinger = 4
+    var enqueue = 4
+    var grace = 3
 
     var total: Int {
-      let making = make + derive + join + share + linger
+      let making = make + derive + join + share + linger + enqueue
       let completing = complete + drop + install + endHandler + answerLater
-      let cancelling = cancel + takeToken + cancelToken + dropToken + observe + endObservation
+      let cancelling = cancel + grace + takeToken + cancelToken + dropToken + observe + endObservation
       return making + completing + cancelling + runJob + dropJobs + advance + endLinger
     }
 
@@ -110,6 +114,8 @@ struct ProgramGenerator {
     if isChosen(profile.runJob) { return program.append(.runJob(random.below(3))) }
     if isChosen(profile.dropJobs) { return program.append(.dropJobs) }
     if isChosen(profile.advance) { return program.append(.advance) }
+    if isChosen(profile.enqueue) { return enqueue() }
+    if isChosen(profile.grace) { return program.append(.cancelWithGrace(anyFuture(), request())) }
     if isChosen(profile.linger) { return program.append(.linger(anyFuture())) }
     if isChosen(profile.endLinger) { return program.append(.endLinger(anyFuture())) }
     program.append(.cancel(anyFuture(), request()))
@@ -208,10 +214,33 @@ struct ProgramGenerator {
     // A promise completed with its own future fails. No other future may wait for itself.
     if inner == future { return promises.contains(future) ? inner : nil }
     guard kinds[inner] == kinds[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
-    for index in reachable.indices where reachable[index] & (1 << UInt64(future)) != 0 {
-      reachable[index] |= reachable[inner]
-    }
+    // No body of the queue waits for work of the queue.
+    guard queueReach & (1 << UInt64(future)) == 0 || reachable[inner] & Self.queue == 0 else { return nil }
+    add(reachable[inner], to: 1 << UInt64(future))
     return inner
+  }
+
+  /// Makes all that depends on a future depend on more.
+  private mutating func add(_ more: UInt64, to future: UInt64) {
+    if queueReach & future != 0 { queueReach |= more }
+    for index in reachable.indices {
+      if reachable[index] & future != 0 { reachable[index] |= more }
+      if reachable[index] & Self.queue != 0 { reachable[index] |= queueReach }
+    }
+  }
+
+  /// The bit of the queue.
+  private static let queue: UInt64 = 1 << 63
+
+  private mutating func enqueue() {
+    guard reachable.count < Self.mostFutures else { return }
+    let inner = anyFuture()
+    let usesInner = random.chance(85) && kinds[inner] == .number && reachable[inner] & Self.queue == 0
+    let body = usesInner ? ModelCompletion.using(inner) : completion(.error, of: inner)
+    program.append(.enqueue(body: body, isUrgent: random.chance(30), act: act()))
+    if usesInner { queueReach |= reachable[inner] }
+    add(dependingOn: Self.queue)
+    add(0, to: Self.queue)
   }
 
   // MARK: - Other operations

@@ -77,7 +77,7 @@ private struct Renumbering {
     case .derive(.delayed, _, _, _, _):
       futures.add(isKept)  // Its timer.
       futures.add(isKept)
-    case .makePromise, .derive, .join: futures.add(isKept)
+    case .makePromise, .derive, .join, .enqueue: futures.add(isKept)
     case .install: handlers.add(isKept)
     case .takeToken: tokens.add(isKept)
     case .observe: observations.add(isKept)
@@ -93,6 +93,8 @@ private struct Renumbering {
         .derive(operation, from: $0, body: $1, isOnExecutor: isOnExecutor, act: act.flatMap(self.act))
       }
     case .join(let operation, let inputs): .join(operation, of: inputs.compactMap { future($0) })
+    case .enqueue(let body, let isUrgent, let act):
+      completion(body).map { .enqueue(body: $0, isUrgent: isUrgent, act: act.flatMap(self.act)) }
     case .share(let number): future(number).map { .share($0) }
     case .linger(let number): future(number).map { .linger($0) }
     case .endLinger(let number): future(number).map { .endLinger($0) }
@@ -107,6 +109,7 @@ private struct Renumbering {
     case .answerLater(let number, let answer):
       both(handlers.numbers[number], completion(answer)) { .answerLater(handler: $0, $1) }
     case .cancel(let number, let request): future(number).map { .cancel($0, request) }
+    case .cancelWithGrace(let number, let request): future(number).map { .cancelWithGrace($0, request) }
     case .takeToken(let number): future(number).map { .takeToken($0) }
     case .cancelToken(let number, let request): tokens.numbers[number].map { .cancelToken($0, request) }
     case .dropToken(let number): tokens.numbers[number].map { .dropToken($0) }

@@ -27,6 +27,9 @@ struct SwiftReproduction: CustomStringConvertible {
         makeFuture(derived(operation, upstream, body, on(isOnExecutor), text(act)))
       case .join(let operation, let inputs):
         makeFuture("Future.\(operation)([\(inputs.map { "f\($0)" }.joined(separator: ", "))])")
+      case .enqueue(let body, let isUrgent, let act):
+        let priority = isUrgent ? "(priority: .high)" : ""
+        makeFuture("queue.add\(priority) { print(\"body \(futures)\")\(text(act)); \(answer(body)) }")
       case .share(let future): lines.append("f\(future).shared()")
       case .linger(let future): lines.append("f\(future).shared(linger: .seconds(1), clock: lingerClock\(future))")
       case .endLinger(let future): lines.append("lingerClock\(future).advance(by: .seconds(1))")
@@ -38,6 +41,8 @@ struct SwiftReproduction: CustomStringConvertible {
       case .answerLater(let handler, let completion):
         lines.append("r\(handler).value?.complete(\(text(completion)))")
       case .cancel(let future, let request): lines.append("print(f\(future).cancel(\(text(request))))")
+      case .cancelWithGrace(let future, let request):
+        lines.append("f\(future).cancel(\(text(request, "grace: .seconds(1), ")), clock: clock)")
       case .takeToken(let future):
         lines.append("var t\(tokens): CancelToken? = f\(future).cancelToken()")
         tokens += 1
@@ -124,13 +129,13 @@ struct SwiftReproduction: CustomStringConvertible {
       }
     }
 
-    private func text(_ request: ModelRequest) -> String {
+    private func text(_ request: ModelRequest, _ grace: String = "") -> String {
       let names = [
         (ModelOptions.alone, "doNotForwardRequest"), (.polite, "doNotForwardIfOthersWaiting"),
         (.force, "forceImmediately"),
       ]
       let options = names.filter { request.options.contains($0.0) }.map { ".\($0.1)" }.joined(separator: ", ")
-      return "[\(options)], reason: \"\(request.reason)\""
+      return "[\(options)], \(grace)reason: \"\(request.reason)\""
     }
 
     private func text(_ act: ModelAct?) -> String {
