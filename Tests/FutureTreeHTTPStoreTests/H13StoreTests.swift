@@ -17,7 +17,7 @@ import Testing
     api.load("/", method: .post)
     api.answer("new")
 
-    #expect(api.load("/my%20file").flatMap { try? $0.body } == Data("new".utf8))
+    expectEqual(api.load("/my%20file").flatMap { try? $0.body }, Data("new".utf8))
   }
 
   @Test("A response is fresh until the date that the server sent, in each of its forms", arguments: formsOfDate)
@@ -26,7 +26,7 @@ import Testing
     api.answer("old", [("Expires", text)])
     api.load()
 
-    #expect(api.load()?.headers["Age"] == "0")
+    expectEqual(api.load()?.headers["Age"], "0")
   }
 
   @Test("A response with an `Expires` that cannot be read is stale", arguments: ["0", "-1", "never", ""])
@@ -36,7 +36,7 @@ import Testing
     api.load()
     api.answer("new")
 
-    #expect(api.load().flatMap { try? $0.body } == Data("new".utf8))
+    expectEqual(api.load().flatMap { try? $0.body }, Data("new".utf8))
   }
 
   @Test("An invalid `Max-Age` of a cookie is ignored", arguments: ["-", "", "+5", "1.5", "x", "-x", "--1"])
@@ -46,6 +46,7 @@ import Testing
 
     let isStored = jar.store("a=1; Max-Age=\(value)", from: url)
 
-    #expect(isStored && jar.cookies.map(\.name) == ["a"])
+    #expect(isStored)
+    expectEqual(jar.cookies.map(\.name), ["a"])
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeOAuth2
@@ -45,11 +46,15 @@ final class FileCredentialStoreTests {
 
   @Test("A saved credential is loaded, and a deleted one is not")
   func roundTrip() {
-    #expect(loaded() == "nothing" && store.delete().text == "success")
+    expectEqual(loaded(), "nothing")
+    expectEqual(store.delete().text, "success")
 
-    #expect(store.save(credential).text == "success" && loaded() == "the credential")
+    expectEqual(store.save(credential).text, "success")
+    expectEqual(loaded(), "the credential")
     #expect(store.save(OAuth2Credential(accessToken: try! BearerToken("x"))).text == "success" && loaded() == "another")
-    #expect(store.delete().text == "success" && loaded() == "nothing" && store.delete().text == "success")
+    expectEqual(store.delete().text, "success")
+    expectEqual(loaded(), "nothing")
+    expectEqual(store.delete().text, "success")
   }
 
   @Test("Only its user can read the file, and no temporary file remains")
@@ -58,8 +63,8 @@ final class FileCredentialStoreTests {
     _ = store.save(credential)
 
     #expect(try permissions(file) == 0o600 && permissions(file.deletingLastPathComponent()) == 0o700)
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
+    try expectEqual(
+      FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path), ["credential"])
   }
 
   @Test("A failed write retains the existing file and leaves no temporary file")
@@ -68,10 +73,11 @@ final class FileCredentialStoreTests {
     try FileManager.default.removeItem(at: file)
     try FileManager.default.createDirectory(at: file.appending(path: "x"), withIntermediateDirectories: true)
 
-    #expect(store.save(credential).text == "credentialStoreFailed" && loaded() == "credentialStoreFailed")
+    expectEqual(store.save(credential).text, "credentialStoreFailed")
+    expectEqual(loaded(), "credentialStoreFailed")
 
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path) == ["credential"])
+    try expectEqual(
+      FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path), ["credential"])
   }
 
   @Test("A file that others can read or write is refused, and can be deleted", arguments: [0o644, 0o640, 0o602, 0o660])
@@ -79,8 +85,9 @@ final class FileCredentialStoreTests {
     _ = store.save(credential)
     try setPermissions(permissions, file)
 
-    #expect(loaded() == "credentialStoreFailed")
-    #expect(store.delete().text == "success" && loaded() == "nothing")
+    expectEqual(loaded(), "credentialStoreFailed")
+    expectEqual(store.delete().text, "success")
+    expectEqual(loaded(), "nothing")
   }
 
   @Test("A directory that others can write is refused for loading and saving")
@@ -88,7 +95,8 @@ final class FileCredentialStoreTests {
     _ = store.save(credential)
     try setPermissions(0o777, file.deletingLastPathComponent())
 
-    #expect(loaded() == "credentialStoreFailed" && store.save(credential).text == "credentialStoreFailed")
+    expectEqual(loaded(), "credentialStoreFailed")
+    expectEqual(store.save(credential).text, "credentialStoreFailed")
   }
 
   @Test("Symbolic links are refused, and their targets stay unchanged")
@@ -101,15 +109,15 @@ final class FileCredentialStoreTests {
     try setPermissions(0o700, directory)
     try FileManager.default.createSymbolicLink(at: file, withDestinationURL: other)
 
-    #expect(loaded() == "credentialStoreFailed")
-    #expect(store.save(credential).text == "success" && loaded() == "the credential")
-    #expect(try String(contentsOf: other, encoding: .utf8) == "other")
+    expectEqual(loaded(), "credentialStoreFailed")
+    expectEqual(store.save(credential).text, "success")
+    expectEqual(loaded(), "the credential")
+    try expectEqual(String(contentsOf: other, encoding: .utf8), "other")
     let linked = root.appending(path: "linked")
     try FileManager.default.createSymbolicLink(at: linked, withDestinationURL: directory)
     let throughLink = FileCredentialStore(at: linked.appending(path: "credential"), on: .immediate)
-    #expect(
-      throughLink.load().text == "credentialStoreFailed" && throughLink.save(credential).text == "credentialStoreFailed"
-    )
+    expectEqual(throughLink.load().text, "credentialStoreFailed")
+    expectEqual(throughLink.save(credential).text, "credentialStoreFailed")
   }
 
   @Test(
@@ -134,8 +142,10 @@ final class FileCredentialStoreTests {
     }
     var printed = "\(error)"
     dump(error, to: &printed)
-    #expect(error.code == .credentialStoreFailed && !printed.contains("sec"))
-    #expect(store.save(credential).text == "success" && loaded() == "the credential")
+    expectEqual(error.code, .credentialStoreFailed)
+    #expect(!printed.contains("sec"))
+    expectEqual(store.save(credential).text, "success")
+    expectEqual(loaded(), "the credential")
   }
 
   @Test("A temporary file left by a killed process is deleted with the file")
@@ -145,9 +155,10 @@ final class FileCredentialStoreTests {
     try Data("{".utf8).write(to: directory.appending(path: ".credential.new-abc"))
     try Data("{".utf8).write(to: directory.appending(path: ".another.new-abc"))
 
-    #expect(loaded() == "the credential" && store.delete().text == "success")
+    expectEqual(loaded(), "the credential")
+    expectEqual(store.delete().text, "success")
 
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [".another.new-abc"])
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: directory.path), [".another.new-abc"])
   }
 
   @Test("Nothing printable shows the tokens (H11, no printed secret)")

@@ -62,8 +62,8 @@ import Testing
       try await (layer --> mock).load(try HTTPRequest("https://example.com/")).value
     }
 
-    #expect(error.map { ErrorText.fault(of: $0, after: "credentialsUnavailable: ") } == .some(nil))
-    #expect(error?.response?.status == .unauthorized)
+    expectEqual(error.map { ErrorText.fault(of: $0, after: "credentialsUnavailable: ") }, .some(nil))
+    expectEqual(error?.response?.status, .unauthorized)
   }
 
   private func load(

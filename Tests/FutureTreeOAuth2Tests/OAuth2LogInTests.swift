@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeOAuth2
@@ -59,24 +60,33 @@ struct OAuth2LogInTests {
     rig.tokens.answer(body: OAuth2Rig.json(2))
 
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
-    #expect(browser.count == 1 && rig.sent.isEmpty)
+    expectEqual(browser.count, 1)
+    #expect(rig.sent.isEmpty)
     let query = browser.query()
     browser.lead()
 
-    #expect(loads.map(\.status) == ["200", "200", "200"] && rig.sent == ["a2", "a2", "a2"] && rig.isIdle)
-    #expect(query["response_type"] == "code" && query["client_id"] == "app" && query["code_challenge_method"] == "S256")
-    #expect(
-      query["redirect_uri"] == "com.example.app:/in" && query["scope"] == "read write" && query["prompt"] == "login")
-    #expect(query["tenant"] == "1" && query["state"]?.count == 43)
+    expectEqual(loads.map(\.status), ["200", "200", "200"])
+    expectEqual(rig.sent, ["a2", "a2", "a2"])
+    #expect(rig.isIdle)
+    expectEqual(query["response_type"], "code")
+    expectEqual(query["client_id"], "app")
+    expectEqual(query["code_challenge_method"], "S256")
+    expectEqual(query["redirect_uri"], "com.example.app:/in")
+    expectEqual(query["scope"], "read write")
+    expectEqual(query["prompt"], "login")
+    expectEqual(query["tenant"], "1")
+    expectEqual(query["state"]?.count, 43)
     let fields = rig.asked[0].split(separator: "&").map(String.init)
-    #expect(
-      fields.prefix(3) == [
+    expectEqual(
+      fields.prefix(3),
+      [
         "grant_type=authorization_code", "code=SplxlOBeZQQYbYS6WxSbIA", "redirect_uri=com.example.app%3A%2Fin",
       ])
     let verifier = try #require(fields.first { $0.hasPrefix("code_verifier=") }).dropFirst(14)
-    #expect(verifier.count == 43 && AuthorizationCodeLogIn.challenge(for: String(verifier)) == query["code_challenge"])
+    expectEqual(verifier.count, 43)
+    expectEqual(AuthorizationCodeLogIn.challenge(for: String(verifier)), query["code_challenge"])
     #expect(rig.tokens.requests[0].headers["Authorization"] == nil && fields.last == "client_id=app")
-    #expect(rig.store.credential?.refreshToken == "r2")
+    expectEqual(rig.store.credential?.refreshToken, "r2")
     browser.close()
   }
 
@@ -94,14 +104,18 @@ struct OAuth2LogInTests {
 
     browser.lead(to: query)
 
-    #expect(loads.map(\.text) == ["authorizationFailed", "authorizationFailed"] && rig.tokens.requests.isEmpty)
+    expectEqual(loads.map(\.text), ["authorizationFailed", "authorizationFailed"])
+    #expect(rig.tokens.requests.isEmpty)
     var printed = ""
     dump(loads[0].outcomeIfCompleted, to: &printed)
-    #expect(!printed.contains("secret") && printed.contains("access_denied") == query.contains("access_denied"))
+    #expect(!printed.contains("secret"))
+    expectEqual(printed.contains("access_denied"), query.contains("access_denied"))
     let next = rig.api.load(rig.request())
-    #expect(browser.count == 2 && next.text == "pending")
+    expectEqual(browser.count, 2)
+    expectEqual(next.text, "pending")
     browser.promise(1).completeCancelled("the page was closed")
-    #expect(next.text == "cancelled" && rig.isIdle)
+    expectEqual(next.text, "cancelled")
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -131,13 +145,17 @@ struct OAuth2LogInTests {
     loads[1].cancel(.forceImmediately)
     #expect(loads[1].text == "cancelled" && browser.promise().cancelRequest != nil)
     let late = rig.api.load(rig.request())
-    #expect(browser.count == 1 && late.text == "pending")
+    expectEqual(browser.count, 1)
+    expectEqual(late.text, "pending")
     browser.promise().completeCancelled()
-    #expect(browser.count == 2 && late.text == "pending")
+    expectEqual(browser.count, 2)
+    expectEqual(late.text, "pending")
     rig.tokens.answer(body: OAuth2Rig.json(2))
     browser.lead(1)
 
-    #expect(late.status == "200" && rig.sent == ["a2"] && rig.isIdle)
+    expectEqual(late.status, "200")
+    expectEqual(rig.sent, ["a2"])
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -150,10 +168,14 @@ struct OAuth2LogInTests {
     let load = rig.api.load(rig.request())
 
     browser.promise().completeCancelled()
-    #expect(browser.count == 2 && load.text == "pending")
+    expectEqual(browser.count, 2)
+    expectEqual(load.text, "pending")
     browser.lead(1)
 
-    #expect(browser.count == 2 && logIn.text == "success" && load.status == "200" && rig.isIdle)
+    expectEqual(browser.count, 2)
+    expectEqual(logIn.text, "success")
+    expectEqual(load.status, "200")
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -165,10 +187,12 @@ struct OAuth2LogInTests {
     let load = rig.api.load(rig.request())
 
     browser.promise().fail(Oops(name: "the window was closed"))
-    #expect(browser.count == 2 && load.text == "pending")
+    expectEqual(browser.count, 2)
+    expectEqual(load.text, "pending")
     browser.lead(1)
 
-    #expect(load.status == "200" && rig.isIdle)
+    expectEqual(load.status, "200")
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -184,7 +208,9 @@ struct OAuth2LogInTests {
     let again = rig.api.load(rig.request())
     browser.lead(1)
 
-    #expect(again.status == "200" && rig.store.credential?.accessToken.text == "a2" && rig.isIdle)
+    expectEqual(again.status, "200")
+    expectEqual(rig.store.credential?.accessToken.text, "a2")
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -196,15 +222,21 @@ struct OAuth2LogInTests {
     rig.tokens.on(.any, .json(#"{"error":"invalid_grant"}"#, status: .badRequest), .json(OAuth2Rig.json(3)))
     _ = rig.oauth.replaceCredential(
       with: OAuth2Credential(accessToken: try! BearerToken("a1"), refreshToken: "r1", expires: .distantPast))
-    #expect(api.load(rig.request()).text == "authenticationRequired" && browser.count == 0)
-    #expect(api.load(rig.request()).text == "authenticationRequired" && rig.tokens.requests.count == 1)
+    expectEqual(api.load(rig.request()).text, "authenticationRequired")
+    expectEqual(browser.count, 0)
+    expectEqual(api.load(rig.request()).text, "authenticationRequired")
+    expectEqual(rig.tokens.requests.count, 1)
 
     let logIns = [rig.oauth.logIn(), rig.oauth.logIn()]
     let load = rig.api.load(rig.request())
-    #expect(browser.count == 1 && load.text == "pending")
+    expectEqual(browser.count, 1)
+    expectEqual(load.text, "pending")
     browser.lead()
 
-    #expect(logIns.map(\.text) == ["success", "success"] && load.status == "200" && rig.sent == ["a3"] && rig.isIdle)
+    expectEqual(logIns.map(\.text), ["success", "success"])
+    expectEqual(load.status, "200")
+    expectEqual(rig.sent, ["a3"])
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -233,14 +265,17 @@ struct OAuth2LogInTests {
     let load = rig.api.load(rig.request())
 
     let reset = rig.api.reset()
-    #expect(load.text == "cancelled" && reset.text == "pending" && browser.promise().cancelRequest != nil)
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "pending")
+    #expect(browser.promise().cancelRequest != nil)
     let during = rig.api.load(rig.request())
     browser.lead()
     #expect(reset.text == "success" && rig.tokens.requests.isEmpty && browser.count == 2, "the new load logs in")
     rig.tokens.answer(body: OAuth2Rig.json(2))
     browser.lead(1)
 
-    #expect(during.status == "200" && rig.isIdle)
+    expectEqual(during.status, "200")
+    #expect(rig.isIdle)
     browser.close()
   }
 
@@ -256,12 +291,14 @@ struct OAuth2LogInTests {
 
     let load = rig.api.load(rig.request())
 
-    #expect(load.status == "200" && rig.sent == ["a2", "a3"] && rig.isIdle)
+    expectEqual(load.status, "200")
+    expectEqual(rig.sent, ["a2", "a3"])
+    #expect(rig.isIdle)
     let secret = method == .body ? "&client_id=s6BhdRkqt3&client_secret=gX1fBat3bV" : ""
-    #expect(rig.asked == Array(repeating: "grant_type=client_credentials&scope=read+write" + secret, count: 2))
+    expectEqual(rig.asked, Array(repeating: "grant_type=client_credentials&scope=read+write" + secret, count: 2))
     let basic = method == .header ? "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW" : nil
-    #expect(rig.tokens.requests.map { $0.headers["Authorization"] } == [basic, basic])
-    #expect(rig.tokens.requests[0].body.contentType == "application/x-www-form-urlencoded")
+    expectEqual(rig.tokens.requests.map { $0.headers["Authorization"] }, [basic, basic])
+    expectEqual(rig.tokens.requests[0].body.contentType, "application/x-www-form-urlencoded")
   }
 
   @Test("Client and secret are form-encoded before they are joined")
@@ -273,7 +310,7 @@ struct OAuth2LogInTests {
     _ = rig.api.load(rig.request())
 
     let encoded = Data("a%3Ab:%C3%BC+%25%2B".utf8).base64EncodedString()
-    #expect(rig.tokens.requests[0].headers["Authorization"] == "Basic " + encoded)
+    expectEqual(rig.tokens.requests[0].headers["Authorization"], "Basic " + encoded)
   }
 
   @Test("Plain http is refused for page and token endpoint")
@@ -291,7 +328,9 @@ struct OAuth2LogInTests {
     let byEndpoint = try load("https://id.example.com/", "http://id.example.com/")
     browser.lead()
 
-    #expect(byPage.text == "insecureCredentials" && byEndpoint.text == "insecureCredentials" && tokens.requests.isEmpty)
+    expectEqual(byPage.text, "insecureCredentials")
+    expectEqual(byEndpoint.text, "insecureCredentials")
+    #expect(tokens.requests.isEmpty)
     browser.close()
   }
 
@@ -337,6 +376,6 @@ struct OAuth2LogInTests {
       browser.close()
     }
 
-    #expect(faults == [], "\(faults.count) faults")
+    expectEqual(faults, [], "\(faults.count) faults")
   }
 }

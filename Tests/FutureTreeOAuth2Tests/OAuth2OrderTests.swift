@@ -153,7 +153,7 @@ struct OAuth2OrderTests {
       faults += driver.faults.map { "\(order): \($0)" }
     }
 
-    #expect(faults == [], "\(faults.count) faults")
+    expectEqual(faults, [], "\(faults.count) faults")
   }
 
   /// Orders without one of the events, so that missing events are covered.
@@ -168,7 +168,7 @@ struct OAuth2OrderTests {
       faults += driver.faults.map { "\(order): \($0)" }
     }
 
-    #expect(faults == [], "\(faults.count) faults")
+    expectEqual(faults, [], "\(faults.count) faults")
   }
 }
 

@@ -59,21 +59,29 @@ struct OAuth2ResetTests {
     store.loads.succeed(old)
     tokens.mock.answer(body: OAuth2Rig.json(2))
     let load = api.load(request)
-    #expect(store.log.entries == ["load", "save a2"] && load.text == "pending")
+    expectEqual(store.log.entries, ["load", "save a2"])
+    expectEqual(load.text, "pending")
 
     let reset = api.reset()
-    #expect(load.text == "cancelled" && store.log.entries == ["load", "save a2"] && store.saves.cancelRequest == nil)
-    #expect(end.resetCount == 1 && tokens.resetCount == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(store.log.entries, ["load", "save a2"])
+    #expect(store.saves.cancelRequest == nil)
+    expectEqual(end.resetCount, 1)
+    expectEqual(tokens.resetCount, 1)
     end.endReset()
     tokens.endReset()
     let during = api.load(request)
-    #expect(store.log.entries == ["load", "save a2"])
+    expectEqual(store.log.entries, ["load", "save a2"])
     store.saves.succeed()
-    #expect(store.log.entries.last == "delete" && during.text == "pending")
+    expectEqual(store.log.entries.last, "delete")
+    expectEqual(during.text, "pending")
     store.deletes.succeed()
     #expect(during.text == "authenticationRequired" && store.log.entries.count == 3, "the store is not loaded again")
 
-    #expect(reset.text == "success" && end.log.entries == ["end resets"] && layer.isIdle && clock.timerCount == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(end.log.entries, ["end resets"])
+    #expect(layer.isIdle)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Every part is reset even if one fails, and an undeleted credential is not used")
@@ -85,18 +93,22 @@ struct OAuth2ResetTests {
     let reset = api.reset()
     tokens.endReset(0, .failure(Oops(name: "tokens")))
     store.deletes.fail(Oops(name: "disk"))
-    #expect(reset.text == "pending" && end.resetCount == 1)
+    expectEqual(reset.text, "pending")
+    expectEqual(end.resetCount, 1)
     end.endReset(0, .failure(Oops(name: "end")))
 
     guard case .failure(let error as ResetFailed)? = reset.outcomeIfCompleted else {
       Issue.record("\(reset.text)")
       return
     }
-    #expect(
-      error.errors.map { ($0 as? HTTPError)?.code.description ?? "\($0)" } == [
+    expectEqual(
+      error.errors.map { ($0 as? HTTPError)?.code.description ?? "\($0)" },
+      [
         "credentialStoreFailed", "tokens", "end",
       ])
-    #expect(api.load(request).text == "authenticationRequired" && store.log.entries == ["delete"] && layer.isIdle)
+    expectEqual(api.load(request).text, "authenticationRequired")
+    expectEqual(store.log.entries, ["delete"])
+    #expect(layer.isIdle)
   }
 
   @Test("Overlapping resets delete once, and each resets its own next loader")
@@ -105,15 +117,19 @@ struct OAuth2ResetTests {
     let other = HeldResets()
     let resets = [(layer --> end).reset(), (layer --> other).reset()]
 
-    #expect(end.resetCount == 1 && other.resetCount == 1 && tokens.resetCount == 2 && store.log.entries.isEmpty)
+    expectEqual(end.resetCount, 1)
+    expectEqual(other.resetCount, 1)
+    expectEqual(tokens.resetCount, 2)
+    #expect(store.log.entries.isEmpty)
     for loader in [end, other] { loader.endReset() }
     for number in 0...1 { tokens.endReset(number) }
-    #expect(store.log.entries == ["delete"])
-    #expect(layer.replaceCredential(with: old).text == "resetInProgress")
+    expectEqual(store.log.entries, ["delete"])
+    expectEqual(layer.replaceCredential(with: old).text, "resetInProgress")
     resets[0].cancel()
     store.deletes.succeed()
 
-    #expect(resets.map(\.text) == ["cancelled", "success"] && layer.isIdle)
+    expectEqual(resets.map(\.text), ["cancelled", "success"])
+    #expect(layer.isIdle)
   }
 
   @Test("A reset cancels a load that waits for the store and discards the store's late result")
@@ -123,13 +139,17 @@ struct OAuth2ResetTests {
     let load = api.load(request)
 
     let reset = api.reset()
-    #expect(load.text == "cancelled" && store.loads.cancelRequest != nil && store.log.entries == ["load"])
+    expectEqual(load.text, "cancelled")
+    #expect(store.loads.cancelRequest != nil)
+    expectEqual(store.log.entries, ["load"])
     store.loads.succeed(old)
     end.endReset()
     tokens.endReset()
     store.deletes.succeed()
 
-    #expect(api.load(request).text == "authenticationRequired" && tokens.mock.requests.isEmpty && layer.isIdle)
+    expectEqual(api.load(request).text, "authenticationRequired")
+    #expect(tokens.mock.requests.isEmpty)
+    #expect(layer.isIdle)
     withExtendedLifetime(reset) {}
   }
 
@@ -151,7 +171,8 @@ struct OAuth2ResetTests {
     #expect(held[1].request != nil && reset.text == "pending")
     held[1].answer()
 
-    #expect(response.text == "success" && reset.text == "success")
+    expectEqual(response.text, "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A 401 to a load from before a reset is its response, even after a new login")
@@ -166,9 +187,13 @@ struct OAuth2ResetTests {
     let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
     held.answer(status: .unauthorized)
 
-    #expect(reset.text == "success" && replaced.text == "success")
-    #expect(load.status == "401" && end.mock.requests.count == 1 && rig.tokens.requests.isEmpty && rig.isIdle)
-    #expect(rig.store.credential?.accessToken.text == "a9")
+    expectEqual(reset.text, "success")
+    expectEqual(replaced.text, "success")
+    expectEqual(load.status, "401")
+    expectEqual(end.mock.requests.count, 1)
+    #expect(rig.tokens.requests.isEmpty)
+    #expect(rig.isIdle)
+    expectEqual(rig.store.credential?.accessToken.text, "a9")
   }
 
   @Test("Neither a token that arrives during a reset nor a queued credential is saved")
@@ -186,12 +211,16 @@ struct OAuth2ResetTests {
       let replaced = isReplaced ? layer.replaceCredential(with: old) : nil
 
       let reset = api.reset()
-      #expect(store.log.entries == ["load"], "the reset waits for the token request")
+      expectEqual(store.log.entries, ["load"], "the reset waits for the token request")
       token.answer(body: OAuth2Rig.json(2))
       store.deletes.succeed()
 
-      #expect(store.log.entries == ["load", "delete"] && reset.text == "success" && load.text == "cancelled")
-      #expect(replaced?.text == (isReplaced ? "cancelled" : nil) && layer.isIdle && clock.timerCount == 0)
+      expectEqual(store.log.entries, ["load", "delete"])
+      expectEqual(reset.text, "success")
+      expectEqual(load.text, "cancelled")
+      expectEqual(replaced?.text, (isReplaced ? "cancelled" : nil))
+      #expect(layer.isIdle)
+      expectEqual(clock.timerCount, 0)
     }
   }
 
@@ -202,11 +231,14 @@ struct OAuth2ResetTests {
     let api = layer --> end
     end.mock.onOthers(.status(.ok))
 
-    #expect(api.load(request).text == "credentialStoreFailed" && layer.isIdle)
+    expectEqual(api.load(request).text, "credentialStoreFailed")
+    #expect(layer.isIdle)
     let replaced = layer.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
     store.saves.fail(Oops(name: "full"))
 
-    #expect(replaced.text == "success" && failures.entries == ["full"] && api.load(request).status == "200")
+    expectEqual(replaced.text, "success")
+    expectEqual(failures.entries, ["full"])
+    expectEqual(api.load(request).status, "200")
   }
 
   @Test("A credential set during a refresh replaces its result for the waiting loads")
@@ -217,10 +249,15 @@ struct OAuth2ResetTests {
     let load = rig.api.load(rig.request())
 
     let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
-    #expect(token.cancelRequest != nil && replaced.text == "pending" && load.text == "pending")
+    #expect(token.cancelRequest != nil)
+    expectEqual(replaced.text, "pending")
+    expectEqual(load.text, "pending")
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(replaced.text == "success" && load.status == "200" && rig.sent == ["a9"] && rig.isIdle)
-    #expect(rig.store.credential?.accessToken.text == "a9")
+    expectEqual(replaced.text, "success")
+    expectEqual(load.status, "200")
+    expectEqual(rig.sent, ["a9"])
+    #expect(rig.isIdle)
+    expectEqual(rig.store.credential?.accessToken.text, "a9")
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 @testable import FutureTreeOAuth2
@@ -42,10 +43,10 @@ struct OAuth2StateTests {
     let answers = [9, 2, 5].map { text(state.tokenWanted(by: $0, at: now)) }
     let effects = state.workEnded(1, .success(credential), at: now)
 
-    #expect(answers == ["begin loading 1", "wait", "wait"])
+    expectEqual(answers, ["begin loading 1", "wait", "wait"])
     #expect(effects.released == [2, 5, 9] && effects.outcome == .success(token(1)) && effects.begins == nil)
     let later = [now, Self.at(1940)].map { text(state.tokenWanted(by: 10, at: $0)) }
-    #expect(later == ["use 1", "begin refreshing 2"])
+    expectEqual(later, ["use 1", "begin refreshing 2"])
   }
 
   @Test("The end of work with another number changes nothing")
@@ -55,7 +56,8 @@ struct OAuth2StateTests {
 
     let effects = [1, 3].map { state.workEnded($0, .success(nil), at: now) }
 
-    #expect(effects.allSatisfy { $0.released.isEmpty && $0.begins == nil } && state.work?.number == 2)
+    #expect(effects.allSatisfy { $0.released.isEmpty && $0.begins == nil })
+    expectEqual(state.work?.number, 2)
   }
 
   @Test("A rejected token is not used, an older rejection changes nothing, and one from before a reset is final")
@@ -63,7 +65,8 @@ struct OAuth2StateTests {
     var state = makeLive()
     let older = (state.tokenRejected(token(0), at: now), text(state.tokenWanted(by: 2, at: now)))
     let current = (state.tokenRejected(token(1), at: now), text(state.tokenWanted(by: 3, at: now)))
-    #expect(older == (true, "use 1") && current == (true, "begin refreshing 2"))
+    #expect(older == (true, "use 1"))
+    #expect(current == (true, "begin refreshing 2"))
 
     let leaving = state.resetBegan()
     let during = (state.tokenRejected(token(1), at: now), text(state.tokenWanted(by: 4, at: now)))
@@ -85,17 +88,20 @@ struct OAuth2StateTests {
     _ = state.tokenWanted(by: 2, at: now)
     _ = state.tokenWanted(by: 3, at: now)
     let effects = state.workEnded(1, .success(nil), at: now)
-    #expect(effects.begins?.kind == .loggingIn && effects.released.isEmpty)
+    expectEqual(effects.begins?.kind, .loggingIn)
+    #expect(effects.released.isEmpty)
 
     let isGivenUp = [2, 2, 3, 3].map { state.waiterLeft($0) }
-    #expect(isGivenUp == [false, false, true, false])
+    expectEqual(isGivenUp, [false, false, true, false])
 
     _ = state.tokenWanted(by: 4, at: now)
     let isGivenUpAgain = state.waiterLeft(4)
     #expect(!isGivenUpAgain)
     _ = state.tokenWanted(by: 5, at: now)
     let again = state.workEnded(2, .cancelled("closed"), at: now)
-    #expect(again.released.isEmpty && again.begins?.number == 3 && again.begins?.isAbandoned == false)
+    #expect(again.released.isEmpty)
+    expectEqual(again.begins?.number, 3)
+    expectEqual(again.begins?.isAbandoned, false)
   }
 
   @Test("A terminal refusal lasts until a new credential is set")
@@ -112,7 +118,7 @@ struct OAuth2StateTests {
     let after = text(state.tokenWanted(by: 5, at: now))
 
     #expect(effects.released == [2] && replaced.outcome == .success(token(2, failures: 1)))
-    #expect([before, given, after] == ["authenticationRequired", "begin replacing 3", "use 2"])
+    expectEqual([before, given, after], ["authenticationRequired", "begin replacing 3", "use 2"])
   }
 
   @Test("Failed refreshes are limited, and a rejected token is not given out meanwhile")
@@ -127,8 +133,8 @@ struct OAuth2StateTests {
     }
     let later = [1005.9, 1006].map { text(state.tokenWanted(by: 9, at: Self.at($0))) }
 
-    #expect(answers == ["begin refreshing 2", "begin refreshing 3", "refreshPaused"])
-    #expect(later == ["refreshPaused", "begin refreshing 4"])
+    expectEqual(answers, ["begin refreshing 2", "begin refreshing 3", "refreshPaused"])
+    expectEqual(later, ["refreshPaused", "begin refreshing 4"])
   }
 
   @Test("While refreshes are paused, a token that has not expired stays in use, and its rejection is the response")
@@ -141,8 +147,9 @@ struct OAuth2StateTests {
     let isReplayed = state.tokenRejected(token(1), at: Self.at(1999))
     let expired = [2000, 2029, 2030].map { text(state.tokenWanted(by: 4, at: Self.at($0))) }
 
-    #expect(inLeeway == "use 1" && !isReplayed)
-    #expect(expired == ["refreshPaused", "refreshPaused", "begin refreshing 3"])
+    expectEqual(inLeeway, "use 1")
+    #expect(!isReplayed)
+    expectEqual(expired, ["refreshPaused", "refreshPaused", "begin refreshing 3"])
   }
 
   @Test("A refresh that succeeds costs nothing, unless the token before it was rejected")
@@ -160,8 +167,8 @@ struct OAuth2StateTests {
       return state.tokenWanted(insteadOf: token(number), by: number, at: now).map(text)
     }
 
-    #expect(expired == (2...10).map { "begin refreshing \($0)" })
-    #expect(rejected == ["begin refreshing 11", "begin refreshing 12", nil], "the third rejection is the response")
+    expectEqual(expired, (2...10).map { "begin refreshing \($0)" })
+    expectEqual(rejected, ["begin refreshing 11", "begin refreshing 12", nil], "the third rejection is the response")
   }
 
   @Test("A requested login is not limited, and its credential lifts the limit")
@@ -180,7 +187,9 @@ struct OAuth2StateTests {
     _ = state.workEnded(5, .success(credential), at: now)
     let isReplayed = state.tokenRejected(token(2), at: now)
 
-    #expect(refused == "refreshPaused" && requested == "begin refreshing 4" && isReplayed)
+    expectEqual(refused, "refreshPaused")
+    expectEqual(requested, "begin refreshing 4")
+    #expect(isReplayed)
   }
 
   private let failure = HTTPError(.tokenRequestFailed, "later")

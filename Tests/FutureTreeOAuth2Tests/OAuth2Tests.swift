@@ -3,6 +3,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -17,7 +18,8 @@ struct OAuth2Tests {
 
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
 
-    #expect(loads.map(\.status) == ["200", "200", "200"] && rig.sent == ["a1", "a1", "a1"])
+    expectEqual(loads.map(\.status), ["200", "200", "200"])
+    expectEqual(rig.sent, ["a1", "a1", "a1"])
     #expect(rig.tokens.requests.isEmpty && rig.isIdle)
   }
 
@@ -30,11 +32,12 @@ struct OAuth2Tests {
     let loads = (0..<100).map { rig.api.load(rig.request("/\($0)", body: "body \($0)")) }
 
     for held in first.held { held.answer(status: .unauthorized) }
-    #expect(rig.tokens.requests.count == 1 && loads.allSatisfy { $0.text == "pending" })
+    expectEqual(rig.tokens.requests.count, 1)
+    #expect(loads.allSatisfy { $0.text == "pending" })
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(rig.asked == [OAuth2Rig.refresh(1)])
-    #expect(rig.sent == Array(repeating: "a1", count: 100) + Array(repeating: "a2", count: 100))
+    expectEqual(rig.asked, [OAuth2Rig.refresh(1)])
+    expectEqual(rig.sent, Array(repeating: "a1", count: 100) + Array(repeating: "a2", count: 100))
     for (number, load) in loads.enumerated() {
       guard case .success(let response)? = load.outcomeIfCompleted else {
         Issue.record("Load \(number): \(load.text)")
@@ -42,7 +45,8 @@ struct OAuth2Tests {
       }
       #expect(response.status == .ok && (try? response.body) == Data("body \(number)".utf8))
     }
-    #expect(rig.store.credential?.refreshToken == "r2" && rig.isIdle)
+    expectEqual(rig.store.credential?.refreshToken, "r2")
+    #expect(rig.isIdle)
   }
 
   @Test("100 loads from many threads make one refresh")
@@ -58,8 +62,9 @@ struct OAuth2Tests {
     }
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(loads.value.map(\.status) == Array(repeating: "200", count: 100))
-    #expect(rig.tokens.requests.count == 1 && rig.isIdle)
+    expectEqual(loads.value.map(\.status), Array(repeating: "200", count: 100))
+    expectEqual(rig.tokens.requests.count, 1)
+    #expect(rig.isIdle)
   }
 
   @Test("A 401 after the replay is returned, and the next load refreshes with the new refresh token")
@@ -69,11 +74,14 @@ struct OAuth2Tests {
     rig.tokens.on(.any, .json(OAuth2Rig.json(2)), .json(OAuth2Rig.json(3)))
 
     let first = rig.api.load(rig.request())
-    #expect(first.status == "401" && rig.sent == ["a1", "a2"])
+    expectEqual(first.status, "401")
+    expectEqual(rig.sent, ["a1", "a2"])
     let second = rig.api.load(rig.request())
 
-    #expect(second.status == "401" && rig.sent == ["a1", "a2", "a2", "a3"])
-    #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(2)] && rig.isIdle)
+    expectEqual(second.status, "401")
+    expectEqual(rig.sent, ["a1", "a2", "a2", "a3"])
+    expectEqual(rig.asked, [OAuth2Rig.refresh(1), OAuth2Rig.refresh(2)])
+    #expect(rig.isIdle)
   }
 
   @Test("A request with an outdated token is sent again at once with the current token")
@@ -103,14 +111,15 @@ struct OAuth2Tests {
 
     rig.clock.advance(by: .milliseconds(1))
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
-    #expect(rig.sent == ["a1", "a1"] && loads.allSatisfy { $0.text == "pending" })
+    expectEqual(rig.sent, ["a1", "a1"])
+    #expect(loads.allSatisfy { $0.text == "pending" })
     rig.clock.advance(by: .seconds(10))
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(rig.sent == ["a1", "a1", "a2", "a2", "a2"] && rig.isIdle)
-    #expect(
-      rig.store.credential?.expires == OAuth2Rig.start.addingTimeInterval(7140),
-      "a lifetime starts at the token request")
+    expectEqual(rig.sent, ["a1", "a1", "a2", "a2", "a2"])
+    #expect(rig.isIdle)
+    expectEqual(
+      rig.store.credential?.expires, OAuth2Rig.start.addingTimeInterval(7140), "a lifetime starts at the token request")
   }
 
   @Test("A token that has expired when it arrives is used by the loads that waited for it")
@@ -121,7 +130,9 @@ struct OAuth2Tests {
 
     let loads = (0..<2).map { _ in rig.api.load(rig.request()) }
 
-    #expect(loads.map(\.status) == ["200", "200"] && rig.sent == ["a2", "a3"] && rig.isIdle)
+    expectEqual(loads.map(\.status), ["200", "200"])
+    expectEqual(rig.sent, ["a2", "a3"])
+    #expect(rig.isIdle)
   }
 
   @Test("A failed refresh fails all waiting loads, and the next load tries again")
@@ -132,12 +143,14 @@ struct OAuth2Tests {
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
 
     token.complete(.failure(HTTPError(.connectionLost, "gone")))
-    #expect(loads.map(\.text) == Array(repeating: "tokenRequestFailed", count: 3) && rig.sent == ["a1"])
+    expectEqual(loads.map(\.text), Array(repeating: "tokenRequestFailed", count: 3))
+    expectEqual(rig.sent, ["a1"])
     rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
     let next = rig.api.load(rig.request())
 
     #expect(next.status == "200" && rig.sent == ["a1", "a2"], "a refused token is not sent again")
-    #expect(rig.asked == [OAuth2Rig.refresh(1), OAuth2Rig.refresh(1)] && rig.isIdle)
+    expectEqual(rig.asked, [OAuth2Rig.refresh(1), OAuth2Rig.refresh(1)])
+    #expect(rig.isIdle)
   }
 
   @Test("invalid_grant ends the session until a new credential is set")
@@ -147,14 +160,18 @@ struct OAuth2Tests {
     rig.tokens.on(.any, .json(#"{"error":"invalid_grant","error_description":"secret"}"#, status: .badRequest))
 
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
-    #expect(loads.map(\.text) == Array(repeating: "authenticationRequired", count: 3))
-    #expect(rig.sent == ["a1"] && rig.tokens.requests.count == 1)
-    #expect(rig.oauth.logIn().text == "authenticationRequired")
+    expectEqual(loads.map(\.text), Array(repeating: "authenticationRequired", count: 3))
+    expectEqual(rig.sent, ["a1"])
+    expectEqual(rig.tokens.requests.count, 1)
+    expectEqual(rig.oauth.logIn().text, "authenticationRequired")
     let replaced = rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
     let after = rig.api.load(rig.request())
 
-    #expect(replaced.text == "success" && after.status == "200" && rig.sent == ["a1", "a9"])
-    #expect(rig.store.credential?.accessToken.text == "a9" && rig.isIdle)
+    expectEqual(replaced.text, "success")
+    expectEqual(after.status, "200")
+    expectEqual(rig.sent, ["a1", "a9"])
+    expectEqual(rig.store.credential?.accessToken.text, "a9")
+    #expect(rig.isIdle)
   }
 
   @Test("A refresh continues after all waiting loads are cancelled, and its token is saved")
@@ -166,11 +183,15 @@ struct OAuth2Tests {
     let options: [CancellationOptions] = [[], .forceImmediately, .doNotForwardIfOthersWaiting]
 
     for (load, options) in zip(loads, options) { load.cancel(options) }
-    #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"] && token.cancelRequest == nil)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled", "cancelled"])
+    #expect(token.cancelRequest == nil)
     let late = rig.api.load(rig.request())
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(late.status == "200" && rig.sent == ["a2"] && rig.store.credential?.refreshToken == "r2" && rig.isIdle)
+    expectEqual(late.status, "200")
+    expectEqual(rig.sent, ["a2"])
+    expectEqual(rig.store.credential?.refreshToken, "r2")
+    #expect(rig.isIdle)
   }
 
   @Test("A load cancelled in flight is not sent again after a 401", arguments: [true, false])
@@ -184,11 +205,14 @@ struct OAuth2Tests {
     let load = rig.api.load(rig.request())
 
     load.cancel()
-    #expect(held.cancelRequest != nil && load.text == "pending")
+    #expect(held.cancelRequest != nil)
+    expectEqual(load.text, "pending")
     held.answer(status: .unauthorized)
 
-    #expect(load.status == "401" && rig.sent.count == (isReplay ? 2 : 1) && rig.isIdle)
-    #expect(rig.tokens.requests.count == (isReplay ? 1 : 0))
+    expectEqual(load.status, "401")
+    expectEqual(rig.sent.count, (isReplay ? 2 : 1))
+    #expect(rig.isIdle)
+    expectEqual(rig.tokens.requests.count, (isReplay ? 1 : 0))
   }
 
   @Test("A success after a cancellation request is kept")
@@ -200,7 +224,8 @@ struct OAuth2Tests {
     load.cancel()
     held.answer()
 
-    #expect(load.status == "200" && rig.isIdle)
+    expectEqual(load.status, "200")
+    #expect(rig.isIdle)
   }
 
   @Test("A 401 to a body that cannot be replayed is the response, and the next load refreshes first")
@@ -212,10 +237,13 @@ struct OAuth2Tests {
     rig.tokens.on(.any, .json(OAuth2Rig.json(2)))
 
     let load = rig.api.load(request)
-    #expect(load.status == "401" && rig.tokens.requests.isEmpty)
+    expectEqual(load.status, "401")
+    #expect(rig.tokens.requests.isEmpty)
     let next = rig.api.load(rig.request())
 
-    #expect(next.status == "200" && rig.sent == ["a1", "a2"] && rig.isIdle)
+    expectEqual(next.status, "200")
+    expectEqual(rig.sent, ["a1", "a2"])
+    #expect(rig.isIdle)
   }
 
   @Test(
@@ -235,7 +263,8 @@ struct OAuth2Tests {
 
     let load = rig.api.load(rig.request())
 
-    #expect(load.status == (isAboutToken ? "200" : "401") && rig.tokens.requests.count == (isAboutToken ? 1 : 0))
+    expectEqual(load.status, (isAboutToken ? "200" : "401"))
+    expectEqual(rig.tokens.requests.count, (isAboutToken ? 1 : 0))
   }
 
   @Test("A 401 from another origin after a redirect starts no refresh")
@@ -244,7 +273,9 @@ struct OAuth2Tests {
     let other = try HTTPRequest("https://files.example.net/")
     rig.mock.answer { _ in HTTPResponse(to: other, status: .unauthorized) }
 
-    #expect(rig.api.load(rig.request()).status == "401" && rig.tokens.requests.isEmpty && rig.isIdle)
+    expectEqual(rig.api.load(rig.request()).status, "401")
+    #expect(rig.tokens.requests.isEmpty)
+    #expect(rig.isIdle)
   }
 
   @Test("A 401 after a redirect to another origin and back starts no refresh")
@@ -256,7 +287,9 @@ struct OAuth2Tests {
 
     let load = (rig.oauth --> Redirect() --> rig.mock).load(rig.request())
 
-    #expect(load.status == "401" && rig.sent == ["a1", "-", "-"] && rig.asked.isEmpty)
+    expectEqual(load.status, "401")
+    expectEqual(rig.sent, ["a1", "-", "-"])
+    #expect(rig.asked.isEmpty)
   }
 
   @Test("A request over plain http or with its own header gets no token")
@@ -266,8 +299,9 @@ struct OAuth2Tests {
     var own = rig.request()
     try own.setHeader("Authorization", "Custom x")
 
-    #expect(rig.api.load(anyRequest()).text == "insecureCredentials")
-    #expect(rig.api.load(own).status == "200" && rig.mock.requests.map { $0.headers["Authorization"] } == ["Custom x"])
+    expectEqual(rig.api.load(anyRequest()).text, "insecureCredentials")
+    expectEqual(rig.api.load(own).status, "200")
+    expectEqual(rig.mock.requests.map { $0.headers["Authorization"] }, ["Custom x"])
     #expect(rig.isIdle)
   }
 
@@ -278,10 +312,11 @@ struct OAuth2Tests {
     let load = rig.api.load(rig.request())
 
     rig.clock.advance(by: .seconds(29))
-    #expect(load.text == "pending")
+    expectEqual(load.text, "pending")
     rig.clock.advance(by: .seconds(1))
 
-    #expect(load.text == "tokenRequestFailed" && token.cancelRequest != nil)
+    expectEqual(load.text, "tokenRequestFailed")
+    #expect(token.cancelRequest != nil)
     token.complete(.cancelled)
     #expect(rig.isIdle)
   }
@@ -312,8 +347,10 @@ struct OAuth2Tests {
 
     token.answer(body: OAuth2Rig.json(2))
 
-    #expect(loads.map(\.status) == ["200", "200"] && rig.tokens.requests.count == 1 && rig.isIdle)
-    #expect(other.requests.map { $0.headers["Authorization"] } == ["Bearer a2"])
+    expectEqual(loads.map(\.status), ["200", "200"])
+    expectEqual(rig.tokens.requests.count, 1)
+    #expect(rig.isIdle)
+    expectEqual(other.requests.map { $0.headers["Authorization"] }, ["Bearer a2"])
   }
 
   @Test("Nothing printable shows tokens or secrets (H11, no printed secret)")
@@ -328,7 +365,8 @@ struct OAuth2Tests {
     dump(rig.oauth, to: &printed)
     printed += "\(rig.tokens.requests) \(rig.mock.requests)"
 
-    #expect(load.text == "tokenRefused" && printed.contains("invalid_client"))
+    expectEqual(load.text, "tokenRefused")
+    #expect(printed.contains("invalid_client"))
     for secret in ["\"a1\"", "Bearer a1", "r1", "sesame", "c2VzYW1l"] { #expect(!printed.contains(secret)) }
   }
 }

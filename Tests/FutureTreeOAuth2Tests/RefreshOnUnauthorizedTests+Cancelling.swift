@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeOAuth2
@@ -18,7 +19,8 @@ extension RefreshOnUnauthorizedTests {
     let loads = (0..<2).map { (layer --> mock).load(request("/\($0)")) }
 
     loads[0].cancel()
-    #expect(loads.map(\.text) == ["cancelled", "pending"] && refresh.cancelRequest == nil)
+    expectEqual(loads.map(\.text), ["cancelled", "pending"])
+    #expect(refresh.cancelRequest == nil)
     refresh.answer(.text("a2"))
 
     #expect(loads[1].status == "200" && sent == ["/0 a1", "/refresh", "/1 a2"] && layer.isIdle)
@@ -33,11 +35,15 @@ extension RefreshOnUnauthorizedTests {
     let loads = (0..<2).map { (layer --> mock).load(request("/\($0)")) }
 
     for load in loads { load.cancel() }
-    #expect(refresh.cancelRequest == nil && loads.map(\.text) == ["cancelled", "cancelled"])
+    #expect(refresh.cancelRequest == nil)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
     let next = (layer --> mock).load(request("/next"))
     refresh.answer(.text("a2"))
 
-    #expect(next.status == "200" && layer.token == Self.token("a2") && changes.value == ["a2"] && layer.isIdle)
+    expectEqual(next.status, "200")
+    expectEqual(layer.token, Self.token("a2"))
+    expectEqual(changes.value, ["a2"])
+    #expect(layer.isIdle)
   }
 
   @Test("A load cancelled before its 401 is not sent again and starts no refresh")
@@ -48,7 +54,8 @@ extension RefreshOnUnauthorizedTests {
     load.cancel()
     held.answer(.status(.unauthorized))
 
-    #expect(load.isCompleted && sent == ["/x a1"])
+    #expect(load.isCompleted)
+    expectEqual(sent, ["/x a1"])
   }
 
   @Test("A reset cancels waiting loads, awaits the refresh, and discards both tokens")
@@ -60,11 +67,14 @@ extension RefreshOnUnauthorizedTests {
     let load = (layer --> mock).load(request("/x"))
 
     let reset = (layer --> MockLoader()).reset()
-    #expect(load.text == "cancelled" && refresh.cancelRequest != nil && !reset.isCompleted)
+    expectEqual(load.text, "cancelled")
+    #expect(refresh.cancelRequest != nil)
+    #expect(!reset.isCompleted)
     refresh.answer(.text("a2"))
 
     #expect(changes.value == [nil] && layer.token == nil && layer.isIdle)
-    #expect((layer --> mock).load(request("/y")).status == "200" && sent.last == "/y")
+    #expect((layer --> mock).load(request("/y")).status == "200")
+    expectEqual(sent.last, "/y")
   }
 
   @Test("A 401 after a reset is the response")
@@ -91,7 +101,10 @@ extension RefreshOnUnauthorizedTests {
     #expect(refresh.cancelRequest != nil)
     refresh.complete(.cancelled)
 
-    #expect(replacement.text == "success" && load.status == "200" && sent.last == "/x b1" && changes.value == ["b1"])
+    expectEqual(replacement.text, "success")
+    expectEqual(load.status, "200")
+    expectEqual(sent.last, "/x b1")
+    expectEqual(changes.value, ["b1"])
   }
 
   @Test("Rejections on many threads make one refresh")
@@ -108,7 +121,8 @@ extension RefreshOnUnauthorizedTests {
     }
     refresh.answer(.text("a2"))
 
-    #expect(
-      loads.value.allSatisfy { $0.status == "200" } && sent.filter { $0 == "/refresh" }.count == 1 && layer.isIdle)
+    #expect(loads.value.allSatisfy { $0.status == "200" })
+    expectEqual(sent.filter { $0 == "/refresh" }.count, 1)
+    #expect(layer.isIdle)
   }
 }

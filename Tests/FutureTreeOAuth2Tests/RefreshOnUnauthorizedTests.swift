@@ -54,9 +54,11 @@ import Testing
 
     let load = (layer --> mock).load(request("/x", body: .data(Data("body".utf8))))
 
-    #expect((try? load.outcomeIfCompleted?.get().body) == Data("body".utf8))
-    #expect(sent == ["/x a1", "/refresh", "/x a2"] && layer.token == Self.token("a2"))
-    #expect(changes.value == ["a2"] && layer.isIdle)
+    expectEqual((try? load.outcomeIfCompleted?.get().body), Data("body".utf8))
+    expectEqual(sent, ["/x a1", "/refresh", "/x a2"])
+    expectEqual(layer.token, Self.token("a2"))
+    expectEqual(changes.value, ["a2"])
+    #expect(layer.isIdle)
   }
 
   @Test("Requests are sent without a token until a 401 requires one")
@@ -66,9 +68,10 @@ import Testing
     mock.onOthers(.status(.ok))
     let layer = refreshing(nil)
 
-    #expect((layer --> mock).load(request("/x")).status == "200")
-    #expect((layer --> mock).load(request("/y")).status == "200")
-    #expect(sent == ["/x", "/refresh", "/x a1", "/y a1"] && layer.isIdle)
+    expectEqual((layer --> mock).load(request("/x")).status, "200")
+    expectEqual((layer --> mock).load(request("/y")).status, "200")
+    expectEqual(sent, ["/x", "/refresh", "/x a1", "/y a1"])
+    #expect(layer.isIdle)
   }
 
   @Test("Without a token a 401 is the response, even after a reset")
@@ -78,11 +81,12 @@ import Testing
     let api = layer --> mock
 
     api.reset()
-    #expect(api.load(request("/x")).status == "401")
-    #expect(sent == ["/x"])
+    expectEqual(api.load(request("/x")).status, "401")
+    expectEqual(sent, ["/x"])
     layer.replaceToken(with: Self.token("a2"))
-    #expect(api.load(request("/y")).text == "credentialsUnavailable")
-    #expect(sent == ["/x", "/y a2"] && layer.isIdle)
+    expectEqual(api.load(request("/y")).text, "credentialsUnavailable")
+    expectEqual(sent, ["/x", "/y a2"])
+    #expect(layer.isIdle)
   }
 
   @Test("A load that was sent before the login takes the new token after its 401")
@@ -95,15 +99,17 @@ import Testing
     layer.replaceToken(with: Self.token("a1"))
     held.answer(.status(.unauthorized))
 
-    #expect(load.status == "200" && sent == ["/x", "/x a1"])
+    expectEqual(load.status, "200")
+    expectEqual(sent, ["/x", "/x a1"])
   }
 
   @Test("Without a 401 no token is fetched")
   func anonymous() {
     mock.onOthers(.status(.ok))
 
-    #expect((refreshing(nil) --> mock).load(request("/x")).status == "200")
-    #expect(sent == ["/x"] && changes.value.isEmpty)
+    expectEqual((refreshing(nil) --> mock).load(request("/x")).status, "200")
+    expectEqual(sent, ["/x"])
+    #expect(changes.value.isEmpty)
   }
 
   @Test("All waiting loads share one refresh, also those that arrive during it", arguments: ["a1", nil])
@@ -114,10 +120,13 @@ import Testing
     let layer = refreshing(token)
     let loads = (0..<100).map { (layer --> mock).load(request("/\($0)")) }
 
-    #expect(refresh.isCompleted == false && loads.allSatisfy { !$0.isCompleted })
+    expectEqual(refresh.isCompleted, false)
+    #expect(loads.allSatisfy { !$0.isCompleted })
     refresh.answer(.text("a2"))
 
-    #expect(loads.allSatisfy { $0.status == "200" } && sent.filter { $0 == "/refresh" }.count == 1 && layer.isIdle)
+    #expect(loads.allSatisfy { $0.status == "200" })
+    expectEqual(sent.filter { $0 == "/refresh" }.count, 1)
+    #expect(layer.isIdle)
   }
 
   @Test("The refresh is skipped if the token has changed since the request was sent")
@@ -132,7 +141,8 @@ import Testing
 
     late.answer(.status(.unauthorized))
 
-    #expect(load.status == "200" && sent == ["/late a1", "/x a1", "/refresh", "/x a2", "/late a2"])
+    expectEqual(load.status, "200")
+    expectEqual(sent, ["/late a1", "/x a1", "/refresh", "/x a2", "/late a2"])
   }
 
   @Test("A second 401 is the response")
@@ -140,8 +150,8 @@ import Testing
     mock.on("/refresh", .text("a2").forever())
     mock.onOthers(.status(.unauthorized))
 
-    #expect((refreshing() --> mock).load(request("/x")).status == "401")
-    #expect(sent == ["/x a1", "/refresh", "/x a2"])
+    expectEqual((refreshing() --> mock).load(request("/x")).status, "401")
+    expectEqual(sent, ["/x a1", "/refresh", "/x a2"])
   }
 
   @Test("A body that cannot be replayed is not sent again, and the next load refreshes first")
@@ -152,9 +162,9 @@ import Testing
     let layer = refreshing()
     let body = HTTPBody.stream(isReplayable: false) { HTTPBodyReader(InputStream(data: Data())) }
 
-    #expect((layer --> mock).load(request("/x", body: body)).status == "401")
-    #expect((layer --> mock).load(request("/y")).status == "200")
-    #expect(sent == ["/x a1", "/refresh", "/y a2"])
+    expectEqual((layer --> mock).load(request("/x", body: body)).status, "401")
+    expectEqual((layer --> mock).load(request("/y")).status, "200")
+    expectEqual(sent, ["/x a1", "/refresh", "/y a2"])
   }
 
   @Test("A 401 from another origin, to a request without the token, or about the scope is the response")
@@ -167,8 +177,8 @@ import Testing
     mock.on("/scope", .respond(status: .unauthorized, headers: headers))
     let api = refreshing() --> mock
 
-    #expect(["/redirected", "/stripped", "/scope"].map { api.load(request($0)).status } == ["401", "401", "401"])
-    #expect(mock.requests.count == 3)
+    expectEqual(["/redirected", "/stripped", "/scope"].map { api.load(request($0)).status }, ["401", "401", "401"])
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test(
@@ -180,7 +190,7 @@ import Testing
     mock.on("/x", .respond(status: .unauthorized, headers: headers), .status(.ok))
     mock.on("/refresh", .text("a2"))
 
-    #expect((refreshing() --> mock).load(request("/x")).status == "200")
+    expectEqual((refreshing() --> mock).load(request("/x")).status, "200")
   }
 
   @Test("The token is sent only to its targets and over https, and a request's own header is retained")
@@ -191,9 +201,9 @@ import Testing
     try own.setHeader("Authorization", "Bearer own")
 
     #expect(api.load(try HTTPRequest("https://example.org/else")).status == "401")
-    #expect(api.load(own).status == "401")
+    expectEqual(api.load(own).status, "401")
     #expect((refreshing() --> mock).load(try HTTPRequest("http://example.com/")).text == "insecureCredentials")
-    #expect(sent == ["/else", "/own own"])
+    expectEqual(sent, ["/else", "/own own"])
   }
 
   @Test("A failed refresh fails all waiting loads, and the next load refreshes before it is sent")
@@ -205,12 +215,13 @@ import Testing
     let loads = (0..<3).map { (layer --> mock).load(request("/\($0)")) }
 
     refresh[0].complete(.failure(Oops()))
-    #expect(loads.map(\.text) == Array(repeating: "credentialsUnavailable", count: 3))
+    expectEqual(loads.map(\.text), Array(repeating: "credentialsUnavailable", count: 3))
     let next = (layer --> mock).load(request("/next"))
     refresh[1].answer(.text("a2"))
 
-    #expect(next.status == "200" && layer.isIdle)
-    #expect(sent.suffix(2) == ["/refresh", "/next a2"])
+    expectEqual(next.status, "200")
+    #expect(layer.isIdle)
+    expectEqual(sent.suffix(2), ["/refresh", "/next a2"])
   }
 
   @Test("A failed refresh is not repeated for loads that were sent before it", arguments: ["a1", nil])
@@ -224,10 +235,12 @@ import Testing
     let loads = (0..<10).map { (layer --> mock).load(request("/\($0)")) }
 
     for held in held.held { held.answer(.status(.unauthorized)) }
-    #expect(loads.allSatisfy { $0.text == "credentialsUnavailable" } && refreshes.value == 1)
+    #expect(loads.allSatisfy { $0.text == "credentialsUnavailable" })
+    expectEqual(refreshes.value, 1)
     mock.on("/next", .status(.unauthorized).forever())
 
-    #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable" && refreshes.value == 2)
+    #expect((layer --> mock).load(request("/next")).text == "credentialsUnavailable")
+    expectEqual(refreshes.value, 2)
   }
 
   @Test("Without a token, requests over plain http and relative paths pass")
@@ -236,7 +249,7 @@ import Testing
     let api = refreshing(nil) --> mock
 
     #expect(api.load(try HTTPRequest("http://example.com/")).status == "200")
-    #expect(api.load(try HTTPRequest(.get, path: "users")).status == "200")
+    expectEqual(api.load(try HTTPRequest(.get, path: "users")).status, "200")
   }
 
   @Test("An error that the closure throws fails the refresh")
@@ -244,7 +257,7 @@ import Testing
     reject("a1")
     let api = RefreshOnUnauthorized(Self.token("a1")) { _ in throw Oops() } --> mock
 
-    #expect(api.load(request()).text == "credentialsUnavailable")
+    expectEqual(api.load(request()).text, "credentialsUnavailable")
   }
 
   @Test("Loads of the refresh closure and of its tasks bypass the layer")
@@ -262,7 +275,7 @@ import Testing
       }
       chain.value = (layer --> mock)
 
-      #expect(try await chain.value?.load(request()).value.status == .ok)
+      try await expectEqual(chain.value?.load(request()).value.status, .ok)
     }
     #expect(mock.requests.filter { $0.path == "/refresh" }.allSatisfy { $0.headers["Authorization"] == nil })
   }

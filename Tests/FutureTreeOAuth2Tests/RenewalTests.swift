@@ -4,6 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeOAuth2
@@ -24,11 +25,13 @@ struct RenewalTests {
     for _ in 0..<20 { _ = rig.api.load(rig.request()) }
     rig.clock.advance(by: .milliseconds(life * 750 - 1))
     _ = rig.api.load(rig.request())
-    #expect(rig.sent.count == 21 && rig.tokens.requests.count == 1)
+    expectEqual(rig.sent.count, 21)
+    expectEqual(rig.tokens.requests.count, 1)
     rig.clock.advance(by: .milliseconds(1))
     _ = rig.api.load(rig.request())
 
-    #expect(rig.tokens.requests.count == 2 && rig.isIdle)
+    expectEqual(rig.tokens.requests.count, 2)
+    #expect(rig.isIdle)
   }
 
   @Test(
@@ -53,7 +56,8 @@ struct RenewalTests {
     #expect(Set(loads) == [code] && rig.asked == [OAuth2Rig.refresh(1)] && rig.sent == ["a1"])
     rig.oauth.replaceCredential(with: OAuth2Credential(accessToken: try! BearerToken("a9")))
 
-    #expect(rig.api.load(rig.request()).status == "200" && rig.isIdle)
+    expectEqual(rig.api.load(rig.request()).status, "200")
+    #expect(rig.isIdle)
   }
 
   @Test(
@@ -71,13 +75,17 @@ struct RenewalTests {
     rig.tokens.on(.any, answer.times(5), .json(OAuth2Rig.json(2)))
 
     let loads = (0..<50).map { _ in rig.api.load(rig.request()).text }
-    #expect(loads.count { $0 == "refreshPaused" } == 45 && loads.suffix(45).allSatisfy { $0 == "refreshPaused" })
-    #expect(rig.asked == Array(repeating: OAuth2Rig.refresh(1), count: 5) && rig.sent == ["a1"])
+    expectEqual(loads.count { $0 == "refreshPaused" }, 45)
+    #expect(loads.suffix(45).allSatisfy { $0 == "refreshPaused" })
+    expectEqual(rig.asked, Array(repeating: OAuth2Rig.refresh(1), count: 5))
+    expectEqual(rig.sent, ["a1"])
     rig.clock.advance(by: .milliseconds(5999))
-    #expect(rig.api.load(rig.request()).text == "refreshPaused")
+    expectEqual(rig.api.load(rig.request()).text, "refreshPaused")
     rig.clock.advance(by: .milliseconds(1))
 
-    #expect(rig.api.load(rig.request()).status == "200" && rig.sent == ["a1", "a2"] && rig.isIdle)
+    expectEqual(rig.api.load(rig.request()).status, "200")
+    expectEqual(rig.sent, ["a1", "a2"])
+    #expect(rig.isIdle)
   }
 
   @Test("A refresh whose connection could not be opened does not count", arguments: [true, false])
@@ -87,7 +95,9 @@ struct RenewalTests {
 
     let loads = (0..<20).map { _ in rig.api.load(rig.request()).text }
 
-    #expect(Set(loads) == ["tokenRequestFailed"] && rig.tokens.requests.count == 20 && rig.isIdle)
+    expectEqual(Set(loads), ["tokenRequestFailed"])
+    expectEqual(rig.tokens.requests.count, 20)
+    #expect(rig.isIdle)
   }
 
   @Test(
@@ -102,10 +112,12 @@ struct RenewalTests {
 
     _ = rig.api.load(rig.request())
     rig.clock.advance(by: .seconds(delay) - .milliseconds(1))
-    #expect(rig.api.load(rig.request()).text == "refreshPaused" && rig.tokens.requests.count == 1)
+    expectEqual(rig.api.load(rig.request()).text, "refreshPaused")
+    expectEqual(rig.tokens.requests.count, 1)
     rig.clock.advance(by: .milliseconds(1))
 
-    #expect(rig.api.load(rig.request()).status == "200" && rig.tokens.requests.count == 2)
+    expectEqual(rig.api.load(rig.request()).status, "200")
+    expectEqual(rig.tokens.requests.count, 2)
   }
 
   @Test("A server that rejects every new token causes few refreshes, and other loads are not affected")
@@ -117,8 +129,10 @@ struct RenewalTests {
 
     let loads = (0..<50).map { _ in rig.api.load(rig.request("/broken")).status }
 
-    #expect(Set(loads) == ["401"] && rig.tokens.requests.count == 5)
-    #expect(rig.api.load(rig.request("/sound")).status == "200" && rig.isIdle)
+    expectEqual(Set(loads), ["401"])
+    expectEqual(rig.tokens.requests.count, 5)
+    expectEqual(rig.api.load(rig.request("/sound")).status, "200")
+    #expect(rig.isIdle)
   }
 
   @Test("A failed refresh is not repeated for loads that were sent before it")
@@ -130,7 +144,9 @@ struct RenewalTests {
 
     for held in held.held { held.answer(status: .unauthorized) }
 
-    #expect(loads.allSatisfy { $0.text == "tokenRequestFailed" } && rig.tokens.requests.count == 1 && rig.isIdle)
+    #expect(loads.allSatisfy { $0.text == "tokenRequestFailed" })
+    expectEqual(rig.tokens.requests.count, 1)
+    #expect(rig.isIdle)
   }
 
   @Test("A reset and a new credential lift the limit", arguments: [true, false])
@@ -139,11 +155,12 @@ struct RenewalTests {
     rig.mock.onOthers(.status(.ok))
     rig.tokens.on(.any, .status(.serviceUnavailable).times(5), .json(OAuth2Rig.json(2)))
     for _ in 0..<6 { _ = rig.api.load(rig.request()) }
-    #expect(rig.tokens.requests.count == 5)
+    expectEqual(rig.tokens.requests.count, 5)
 
     if isReset { rig.api.reset() } else { rig.oauth.logIn() }
 
-    #expect(rig.api.load(rig.request()).status == "200" && rig.sent == ["a2"])
+    expectEqual(rig.api.load(rig.request()).status, "200")
+    expectEqual(rig.sent, ["a2"])
   }
 
   @Test("A rejected client ends the session of client credentials until a login is requested")
@@ -153,10 +170,13 @@ struct RenewalTests {
     rig.tokens.on(.any, .json(#"{"error":"invalid_client"}"#, status: .unauthorized).times(2), .json(OAuth2Rig.json(2)))
 
     let loads = (0..<20).map { _ in rig.api.load(rig.request()).text }
-    #expect(Set(loads) == ["tokenRefused"] && rig.tokens.requests.count == 1)
-    #expect(rig.oauth.logIn().text == "tokenRefused" && rig.oauth.logIn().text == "success")
+    expectEqual(Set(loads), ["tokenRefused"])
+    expectEqual(rig.tokens.requests.count, 1)
+    expectEqual(rig.oauth.logIn().text, "tokenRefused")
+    expectEqual(rig.oauth.logIn().text, "success")
 
-    #expect(rig.api.load(rig.request()).status == "200" && rig.isIdle)
+    expectEqual(rig.api.load(rig.request()).status, "200")
+    #expect(rig.isIdle)
   }
 
   @Test(
@@ -178,7 +198,8 @@ struct RenewalTests {
 
     let load = rig.api.load(rig.request())
 
-    #expect(load.status == (isRejection ? "200" : "\(status)") && rig.sent == (isRejection ? ["a1", "a2"] : ["a1"]))
+    expectEqual(load.status, (isRejection ? "200" : "\(status)"))
+    expectEqual(rig.sent, (isRejection ? ["a1", "a2"] : ["a1"]))
   }
 
   @Test("Whatever rejects a token, a response of another origin does not (H10, credentials never cross an origin)")
@@ -187,7 +208,8 @@ struct RenewalTests {
     let other = try HTTPRequest("https://files.example.net/")
     rig.mock.answer { _ in HTTPResponse(to: other, status: .forbidden) }
 
-    #expect(rig.api.load(rig.request()).status == "403" && rig.tokens.requests.isEmpty)
+    expectEqual(rig.api.load(rig.request()).status, "403")
+    #expect(rig.tokens.requests.isEmpty)
   }
 
   @Test("A reply is changed before it is read")
@@ -207,7 +229,7 @@ struct RenewalTests {
     let loads = (0..<3).map { _ in rig.api.load(rig.request()) }
 
     #expect(loads[0].status == "200" && rig.sent == ["a2"] && rig.tokens.requests.count == 2)
-    #expect(loads.dropFirst().map(\.text) == ["authenticationRequired", "authenticationRequired"])
+    expectEqual(loads.dropFirst().map(\.text), ["authenticationRequired", "authenticationRequired"])
   }
 
   @Test("The error of the closure that changes replies is not printed (H11, no printed secret)")
@@ -220,7 +242,8 @@ struct RenewalTests {
     var printed = "\(load.tree())"
     dump(load.outcomeIfCompleted, to: &printed)
 
-    #expect(load.text == "invalidTokenResponse" && printed.contains("Leak"))
+    expectEqual(load.text, "invalidTokenResponse")
+    #expect(printed.contains("Leak"))
     for secret in ["a2", "r2"] { #expect(!printed.contains(secret)) }
   }
 }
@@ -260,11 +283,13 @@ struct RefreshRenewalTests {
     }
 
     let loads = (0..<50).map { _ in (layer --> mock).load(request()).text }
-    #expect(Set(loads) == ["credentialsUnavailable"] && refreshes.value == 1 && layer.isIdle)
+    expectEqual(Set(loads), ["credentialsUnavailable"])
+    expectEqual(refreshes.value, 1)
+    #expect(layer.isIdle)
     layer.replaceToken(with: try BearerToken("a9"))
     mock.on(.header("Authorization", "Bearer a9"), .status(.ok))
 
-    #expect((layer --> mock).load(request()).status == "200")
+    expectEqual((layer --> mock).load(request()).status, "200")
   }
 
   @Test("If there was no token, the end of the session fails only loads that need one")
@@ -275,8 +300,8 @@ struct RefreshRenewalTests {
 
     let loads = ["/x", "/public", "/x", "/public"].map { path in api.load(request(path)) }
 
-    #expect(loads.map(\.text) == ["credentialsUnavailable", "success", "credentialsUnavailable", "success"])
-    #expect(refreshes.value == 1)
+    expectEqual(loads.map(\.text), ["credentialsUnavailable", "success", "credentialsUnavailable", "success"])
+    expectEqual(refreshes.value, 1)
   }
 
   @Test("Failed refreshes are limited, and begin again in time", arguments: ["a1", nil])
@@ -286,10 +311,11 @@ struct RefreshRenewalTests {
 
     let loads = (0..<50).map { _ in api.load(request()).text }
     let paused = token == nil ? "success" : "refreshPaused"
-    #expect(loads == Array(repeating: "credentialsUnavailable", count: 5) + Array(repeating: paused, count: 45))
+    expectEqual(loads, Array(repeating: "credentialsUnavailable", count: 5) + Array(repeating: paused, count: 45))
     clock.advance(by: .seconds(6))
 
-    #expect(api.load(request()).text == "credentialsUnavailable" && refreshes.value == 6)
+    expectEqual(api.load(request()).text, "credentialsUnavailable")
+    expectEqual(refreshes.value, 6)
   }
 
   @Test("A server that rejects every new token causes few refreshes")
@@ -301,7 +327,9 @@ struct RefreshRenewalTests {
 
     let loads = (0..<50).map { _ in api.load(request()).status }
 
-    #expect(Set(loads) == ["401"] && refreshes.value == 5 && api.load(request("/sound")).status == "200")
+    expectEqual(Set(loads), ["401"])
+    expectEqual(refreshes.value, 5)
+    expectEqual(api.load(request("/sound")).status, "200")
   }
 
   @Test("The delay that the server of the refresh asks for is respected")
@@ -318,8 +346,10 @@ struct RefreshRenewalTests {
     let second = api.load(request()).text
     clock.advance(by: .seconds(1))
 
-    #expect(first == "credentialsUnavailable" && second == "refreshPaused")
-    #expect(api.load(request()).status == "200" && refreshes.value == 2)
+    expectEqual(first, "credentialsUnavailable")
+    expectEqual(second, "refreshPaused")
+    expectEqual(api.load(request()).status, "200")
+    expectEqual(refreshes.value, 2)
   }
 
   @Test("The response that rejects a token is a parameter")
@@ -328,6 +358,7 @@ struct RefreshRenewalTests {
     mock.onOthers(.status(.ok))
     let api = try layer(rejection: .responses { $0.status == .forbidden }) { [self] in refreshed(over: $0) } --> mock
 
-    #expect(api.load(request()).status == "200" && refreshes.value == 1)
+    expectEqual(api.load(request()).status, "200")
+    expectEqual(refreshes.value, 1)
   }
 }

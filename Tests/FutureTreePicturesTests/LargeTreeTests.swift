@@ -40,13 +40,13 @@ import Testing
 
       let tree = future.tree()
 
-      #expect(tree.entries.count == shape.futures)
+      expectEqual(tree.entries.count, shape.futures)
       let lines = tree.text().utf8.count { $0 == UInt8(ascii: "\n") } + 1
       #expect(lines >= shape.futures && lines < 2 * shape.futures)
       let edges = tree.entries.reduce(0) { $0 + $1.waiters.count }
-      #expect(tree.dot().utf8.count { $0 == UInt8(ascii: "\n") } == shape.futures + edges + 4)
-      #expect(tree.html().split(separator: "\n").count { $0.hasPrefix("<li id=") } == shape.futures)
-      #expect(tree.mermaid().utf8.count { $0 == UInt8(ascii: "\n") } == shape.futures + edges + 2)
+      expectEqual(tree.dot().utf8.count { $0 == UInt8(ascii: "\n") }, shape.futures + edges + 4)
+      expectEqual(tree.html().split(separator: "\n").count { $0.hasPrefix("<li id=") }, shape.futures)
+      expectEqual(tree.mermaid().utf8.count { $0 == UInt8(ascii: "\n") }, shape.futures + edges + 2)
       promise.succeed(1)
     }
   }

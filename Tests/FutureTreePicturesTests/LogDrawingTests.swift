@@ -17,19 +17,20 @@ import Testing
     clock.advance(by: .seconds(2))
     promise.succeed(1)
 
-    #expect(
-      log.mermaid() == """
-        sequenceDiagram
-          participant f1 as 1 load
-          participant f2 as 2 page
-          Note over f1: 0.000000 s joined the log
-          Note over f2: 0.000000 s created
-          f2->>f1: 0.000000 s waits
-          Note over f2: 0.000000 s named
-          f1-->>f2: 2.000000 s succeeded
-          Note over f2: 2.000000 s succeeded
+    expectEqual(
+      log.mermaid(),
+      """
+      sequenceDiagram
+        participant f1 as 1 load
+        participant f2 as 2 page
+        Note over f1: 0.000000 s joined the log
+        Note over f2: 0.000000 s created
+        f2->>f1: 0.000000 s waits
+        Note over f2: 0.000000 s named
+        f1-->>f2: 2.000000 s succeeded
+        Note over f2: 2.000000 s succeeded
 
-        """)
+      """)
     withExtendedLifetime(page) {}
   }
 
@@ -41,10 +42,10 @@ import Testing
     promise.future.cancel(reason: CancellationReason(name, fileID: "A", line: 1))
 
     let lines = log.mermaid().split(whereSeparator: \.isNewline)
-    #expect(lines.count == 4)
+    expectEqual(lines.count, 4)
     let texts = lines.dropFirst().joined().replacing(/#[0-9]+;/, with: "").replacing(">>", with: "")
     #expect(!texts.contains { ";#\"<>[]{}|`\\%".contains($0) }, "\(texts)")
-    #expect(log.text().split(whereSeparator: \.isNewline).count == 2)
+    expectEqual(log.text().split(whereSeparator: \.isNewline).count, 2)
     withExtendedLifetime(promise) {}
   }
 
@@ -59,7 +60,7 @@ import Testing
       for _ in 0..<length { tail = tail.map { $0 } }
       promise.succeed(1)
 
-      #expect(log.mermaid().utf8.count { $0 == UInt8(ascii: "\n") } == log.events.count + length + 2)
+      expectEqual(log.mermaid().utf8.count { $0 == UInt8(ascii: "\n") }, log.events.count + length + 2)
       withExtendedLifetime(tail) {}
     }
   }

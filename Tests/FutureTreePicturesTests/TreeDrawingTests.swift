@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreePictures
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Pictures of the tree: drawings") struct TreeDrawingTests {
@@ -25,19 +26,21 @@ import Testing
     let withheld = load.tree()
     badge.cancel(.doNotForwardIfOthersWaiting, reason: reason)
 
-    #expect(
-      withheld.text(showsSourceLocations: true) == """
-        load    pending, 1 consumer, withheld [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7), \
-        created at App/Load.swift:3  ← here
-        └─ map  pending
-        """)
-    #expect(
-      load.tree().text() == """
-        load    pending, 1 consumer, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)  ← here
-        └─ map  pending, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)
-        """)
+    expectEqual(
+      withheld.text(showsSourceLocations: true),
+      """
+      load    pending, 1 consumer, withheld [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7), \
+      created at App/Load.swift:3  ← here
+      └─ map  pending
+      """)
+    expectEqual(
+      load.tree().text(),
+      """
+      load    pending, 1 consumer, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)  ← here
+      └─ map  pending, asked to cancel [doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)
+      """)
     let left = page.tree().text(showsSourceLocations: true)
-    #expect(left == "page  cancelled: closed (App/Tab.swift:7), created at App/Page.swift:6")
+    expectEqual(left, "page  cancelled: closed (App/Tab.swift:7), created at App/Page.swift:6")
     withExtendedLifetime(promise) {}
   }
 
@@ -47,18 +50,19 @@ import Testing
     let user = promise.future.named("user").shared()
     let badge = user.map { $0 }.named("badge", fileID: "App/Page.swift", line: 6)
 
-    #expect(
-      user.tree().dot() == """
-        digraph tree {
-          rankdir=LR
-          node [shape=box, style=filled, fontname="sans-serif"]
-          f0 [label="user\\npending\\n1 consumer\\nshared\\ncreated at App/Load.swift:3", fillcolor="#ffffff", \
-        penwidth=3, peripheries=2]
-          f1 [label="badge\\npending\\ncreated at App/Page.swift:6", fillcolor="#ffffff"]
-          f0 -> f1
-        }
+    expectEqual(
+      user.tree().dot(),
+      """
+      digraph tree {
+        rankdir=LR
+        node [shape=box, style=filled, fontname="sans-serif"]
+        f0 [label="user\\npending\\n1 consumer\\nshared\\ncreated at App/Load.swift:3", fillcolor="#ffffff", \
+      penwidth=3, peripheries=2]
+        f1 [label="badge\\npending\\ncreated at App/Page.swift:6", fillcolor="#ffffff"]
+        f0 -> f1
+      }
 
-        """)
+      """)
     withExtendedLifetime((promise, badge)) {}
   }
 
@@ -70,17 +74,18 @@ import Testing
     let badge = Future.all([user.map { $0 }]).named("badge", fileID: "App/Page.swift", line: 6)
     let queued = Future.succeeded(1).map(on: executor.executor) { $0 }
 
-    #expect(
-      badge.tree().mermaid() == """
-        flowchart LR
-          f0["badge<br/>pending<br/>created at App/Page.swift:6"]
-          f1["map<br/>pending<br/>1 consumer"]
-          f2["user<br/>pending<br/>1 consumer<br/>created at App/Load.swift:3"]
-          f1 --> f0
-          f2 --> f1
-          style f0 fill:#ffffff,color:#000,stroke-width:3px
+    expectEqual(
+      badge.tree().mermaid(),
+      """
+      flowchart LR
+        f0["badge<br/>pending<br/>created at App/Page.swift:6"]
+        f1["map<br/>pending<br/>1 consumer"]
+        f2["user<br/>pending<br/>1 consumer<br/>created at App/Load.swift:3"]
+        f1 --> f0
+        f2 --> f1
+        style f0 fill:#ffffff,color:#000,stroke-width:3px
 
-        """)
+      """)
     #expect(queued.tree().mermaid().contains("style f0 fill:#fff3c4,color:#000,stroke-width:3px"))
     executor.runAll()
     withExtendedLifetime(promise) {}
@@ -97,7 +102,7 @@ import Testing
     let dot = tree.dot().split(separator: "\n")
     let mermaid = tree.mermaid().split(separator: "\n")
 
-    #expect(tree.text().split(whereSeparator: \.isNewline).count == 2)
+    expectEqual(tree.text().split(whereSeparator: \.isNewline).count, 2)
     #expect(dot.count == 7 && mermaid.count == 5, "one line for each future")
     #expect(dot[3].hasPrefix("  f0 [label=\"") && dot[3].hasSuffix("\", fillcolor=\"#ffffff\", penwidth=3]"))
     #expect(isOpen(dot[3].dropFirst("  f0 [label=\"".count).dropLast("\", fillcolor=\"#ffffff\", penwidth=3]".count)))
@@ -129,7 +134,7 @@ import Testing
 
     let lines = promise.future.tree().text().split(separator: "\n").map { $0.drop { $0 == " " } }
 
-    #expect(lines.count == 27)
+    expectEqual(lines.count, 27)
     #expect(lines[20].hasPrefix("└─ 20") && lines[20].hasSuffix("(continued below: 1)"))
     #expect(lines[21].hasPrefix("(1) 20 ") && lines[21].hasSuffix("pending, 1 consumer"))
     #expect(lines[26].hasPrefix("└─ 25 "))
@@ -155,8 +160,8 @@ import Testing
 
     let picture = try Graphviz.svg(of: joined.tree().dot())
 
-    #expect(picture.count(of: "<g id=\"node") == Self.hostileNames.count + 2)
-    #expect(picture.count(of: "<g id=\"edge") == 2 * Self.hostileNames.count)
+    expectEqual(picture.count(of: "<g id=\"node"), Self.hostileNames.count + 2)
+    expectEqual(picture.count(of: "<g id=\"edge"), 2 * Self.hostileNames.count)
     #expect(picture.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && !picture.contains("<script"))
     #expect(picture.contains("end&quot;] &#45;&#45;&gt; f9[&quot;evil"), "names are shown unchanged")
     #expect(picture.contains("&amp;lt;b&amp;gt; &amp;amp; &amp;#0;"), "entities in a name are text")
@@ -182,7 +187,7 @@ enum Graphviz {
     process.arguments = ["-Tsvg", source.path, "-o", picture.path]
     try process.run()
     process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    expectEqual(process.terminationStatus, 0)
     return try String(contentsOf: picture, encoding: .utf8)
   }
 }

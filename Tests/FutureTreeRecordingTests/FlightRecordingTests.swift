@@ -83,10 +83,12 @@ import Testing
     let again = Program(replayer, newClock, newExecutor)
     try replayer.replay(on: newClock, running: newExecutor)
 
-    #expect(again.lines.entries == program.lines.entries && again.lines.count == 5)
+    expectEqual(again.lines.entries, program.lines.entries)
+    expectEqual(again.lines.count, 5)
     #expect(again.lines.entries.contains("0.5 seconds first: b"))
-    #expect(again.loads[2].cancelRequest?.reason.message == "the search was cleared")
-    #expect(replayer.unused == [] && newClock.now == .milliseconds(1_300))
+    expectEqual(again.loads[2].cancelRequest?.reason.message, "the search was cleared")
+    expectEqual(replayer.unused, [])
+    expectEqual(newClock.now, .milliseconds(1_300))
   }
 
   @Test("A load that was cancelled ends at its own step, and a load in flight stays pending")
@@ -98,7 +100,8 @@ import Testing
     loads[0].cancel(reason: "closed")
     clock.advance(by: .seconds(2))
     first.complete(.cancelled)
-    #expect(flights(recorder.recording()) == ["GET 0 cancelled", "GET 0 pending"] && recorder.archive.count == 0)
+    expectEqual(flights(recorder.recording()), ["GET 0 cancelled", "GET 0 pending"])
+    expectEqual(recorder.archive.count, 0)
 
     let (replayer, newClock) = (HTTPReplayer(recorder.recording()), ManualClock())
     let again = ["/a", "/b"].map { replayer.load(anyRequest($0)) }
@@ -124,7 +127,7 @@ import Testing
     let again = ["/held", "/cancelled", "/ok", "/lost"].map { replayer.load(anyRequest($0)) }
     try replayer.replay(on: ManualClock())
 
-    #expect(again.map { $0.outcomeIfCompleted?.ending } == [nil, .cancelled, .succeeded, .failed])
+    expectEqual(again.map { $0.outcomeIfCompleted?.ending }, [nil, .cancelled, .succeeded, .failed])
     withExtendedLifetime(held) {}
   }
 
@@ -153,8 +156,8 @@ import Testing
     let loads = ["/fast", "/refused", "/slow"].map { api.load(anyRequest($0)) }
     clock.advance(by: .seconds(3))
 
-    #expect(missed.entries == ["/slow: 3"])
-    #expect(flights(recorder.recording()) == ["GET 200 -", "GET 0 cannotConnect", "GET 0 deadlineExceeded"])
+    expectEqual(missed.entries, ["/slow: 3"])
+    expectEqual(flights(recorder.recording()), ["GET 200 -", "GET 0 cannotConnect", "GET 0 deadlineExceeded"])
     withExtendedLifetime(loads) {}
   }
 
@@ -167,7 +170,7 @@ import Testing
       let load = (recorder() --> mock).load(request)
       clock.advance(by: .seconds(seconds))
       load.cancel()
-      #expect(missed.count == (seconds == 0 ? 0 : 1))
+      expectEqual(missed.count, (seconds == 0 ? 0 : 1))
     }
   }
 
@@ -181,13 +184,14 @@ import Testing
     for number in 1...3 { _ = api.load(anyRequest("/\(number)")) }
     #expect(recorder.archive.entries.map(\.request.url) == ["/2", "/3"].map { "http://example.com\($0)" })
     held.answer()
-    #expect(slow.isCompleted && recorder.archive.count == 2)
+    #expect(slow.isCompleted)
+    expectEqual(recorder.archive.count, 2)
     // A slow load, such as a load that misses its deadline, is kept although later loads have ended before it.
     #expect(recorder.archive.entries.map(\.request.url) == ["/slow", "/3"].map { "http://example.com\($0)" })
     _ = api.reset()
-    #expect(recorder.recording().exchanges.count == 0)
+    expectEqual(recorder.recording().exchanges.count, 0)
     _ = api.load(anyRequest("/4"))
-    #expect(recorder.archive.count == 1)
+    expectEqual(recorder.archive.count, 1)
   }
 
   @Test("A recording shows no secret, and prints only numbers")

@@ -29,8 +29,9 @@ import Testing
 
     let response = try #require(try replay(archive)).get()
 
-    #expect(response.headers.values(for: "Set-Cookie") == ["a=1", "b=2", "c=3"] && response.headers["ETag"] == "x")
-    #expect(try HTTPArchive(archive.data()) == archive)
+    expectEqual(response.headers.values(for: "Set-Cookie"), ["a=1", "b=2", "c=3"])
+    expectEqual(response.headers["ETag"], "x")
+    try expectEqual(HTTPArchive(archive.data()), archive)
   }
 
   @Test(
@@ -40,17 +41,18 @@ import Testing
     let failed = try replay(archive(response: #""status": 0, "_error": \#(error)"#))
     let answered = try replay(archive(response: #""status": 200, "_error": \#(error)"#))
 
-    #expect(failed?.ending == .failed && answered?.ending == .succeeded)
+    expectEqual(failed?.ending, .failed)
+    expectEqual(answered?.ending, .succeeded)
   }
 
   @Test(
     "An empty error and a missing response are failed loads", arguments: [#""_error": """#, #""_error": null"#, ""])
   func missing(field: String) throws {
-    #expect(try replay(archive(response: field))?.error?.code == .transportFailed)
+    try expectEqual(replay(archive(response: field))?.error?.code, .transportFailed)
     let json = #"{"log": {"entries": [{"request": {"method": "GET", "url": "https://example.com/"}}]}}"#
     let archive = try HTTPArchive(Data(json.utf8))
-    #expect(try replay(archive)?.error?.code == .transportFailed)
-    #expect(try HTTPArchive(archive.data()) == archive)
+    try expectEqual(replay(archive)?.error?.code, .transportFailed)
+    try expectEqual(HTTPArchive(archive.data()), archive)
   }
 
   @Test("Responses without a body need no text", arguments: [(204, "GET"), (304, "GET"), (200, "HEAD")])
@@ -62,7 +64,7 @@ import Testing
     let response = try #require(try replay(archive, "https://example.com/", HTTPMethod(method))).get()
 
     #expect(try response.body.isEmpty && response.status.code == status)
-    #expect(try replay(self.archive(response: #""status": 200, "content": {"size": 1}"#))?.ending == .failed)
+    try expectEqual(replay(self.archive(response: #""status": 200, "content": {"size": 1}"#))?.ending, .failed)
   }
 
   @Test("Items of a query without a value, and URLs as browsers write them, match the request")
@@ -80,6 +82,6 @@ import Testing
       response: #""status": 200, "content": {"mimeType": "text/plain", "text": "aGk=", "encoding": "BASE64"}"#)
     let marked = try HTTPArchive(Data([0xEF, 0xBB, 0xBF]) + archive.data())
 
-    #expect(try replay(marked)?.get().body == Data("hi".utf8))
+    try expectEqual(replay(marked)?.get().body, Data("hi".utf8))
   }
 }

@@ -22,9 +22,9 @@ struct ManualClockTests {
 
     clock.advance(by: .seconds(5))
 
-    #expect(log.value == ["early at 1.0 seconds", "also early at 1.0 seconds", "late at 3.0 seconds"])
-    #expect(clock.now == .seconds(5))
-    #expect(clock.timerCount == 1)
+    expectEqual(log.value, ["early at 1.0 seconds", "also early at 1.0 seconds", "late at 3.0 seconds"])
+    expectEqual(clock.now, .seconds(5))
+    expectEqual(clock.timerCount, 1)
   }
 
   @Test("A timer that a body schedules within the time is called in the same advance")
@@ -37,7 +37,7 @@ struct ManualClockTests {
 
     clock.advance(by: .seconds(3))
 
-    #expect(log.value == ["tick at 1.0 seconds", "tick at 2.0 seconds", "tick at 3.0 seconds"])
+    expectEqual(log.value, ["tick at 1.0 seconds", "tick at 2.0 seconds", "tick at 3.0 seconds"])
   }
 
   @Test("A cancelled timer is not called and is removed")
@@ -48,8 +48,8 @@ struct ManualClockTests {
     timer.cancel()
     clock.advance(by: .seconds(2))
 
-    #expect(log.value == [])
-    #expect(clock.timerCount == 0)
+    expectEqual(log.value, [])
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("advanceToNextTimer() advances to the next timer and no further")
@@ -58,9 +58,9 @@ struct ManualClockTests {
 
     let moved = [clock.advanceToNextTimer(), clock.advanceToNextTimer(), clock.advanceToNextTimer()]
 
-    #expect(moved == [true, true, false])
-    #expect(log.value == ["2 at 2.0 seconds", "7 at 7.0 seconds"])
-    #expect(clock.now == .seconds(7))
+    expectEqual(moved, [true, true, false])
+    expectEqual(log.value, ["2 at 2.0 seconds", "7 at 7.0 seconds"])
+    expectEqual(clock.now, .seconds(7))
   }
 
   @Test("A timer that advances the clock moves on from its own deadline", arguments: [4, 20])
@@ -69,7 +69,7 @@ struct ManualClockTests {
 
     clock.advance(by: .seconds(10))
 
-    #expect(clock.now == .seconds(max(10, 3 + seconds)))
+    expectEqual(clock.now, .seconds(max(10, 3 + seconds)))
   }
 
   @Test("Timers of two clocks that advance each other count for the clock that they move")
@@ -80,7 +80,8 @@ struct ManualClockTests {
 
     clock.advance(by: .seconds(10))
 
-    #expect(clock.now == .seconds(10) && other.now == .seconds(5))
+    expectEqual(clock.now, .seconds(10))
+    expectEqual(other.now, .seconds(5))
   }
 
   @Test("Threads that advance the clock lose no time, and each timer fires once")
@@ -94,8 +95,9 @@ struct ManualClockTests {
       for _ in 0..<20_000 { clock.advance(by: .nanoseconds(1)) }
     }
 
-    #expect(clock.now == .nanoseconds(80_000))
-    #expect(fired.value == 1_000 && clock.timerCount == 0)
+    expectEqual(clock.now, .nanoseconds(80_000))
+    expectEqual(fired.value, 1_000)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A thread that advances the clock while a timer runs on another adds its time")
@@ -114,7 +116,7 @@ struct ManualClockTests {
 
     clock.advance(by: .seconds(10))
 
-    #expect(clock.now == .seconds(14))
+    expectEqual(clock.now, .seconds(14))
   }
 
   @Test("Threads that advance to the next timer move to the timers that they fire")
@@ -125,7 +127,8 @@ struct ManualClockTests {
       while clock.advanceToNextTimer() {}
     }
 
-    #expect(clock.now == .nanoseconds(20_000) && clock.timerCount == 0)
+    expectEqual(clock.now, .nanoseconds(20_000))
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A clock cannot be moved back")

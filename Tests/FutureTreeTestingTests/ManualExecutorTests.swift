@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("ManualExecutor") struct ManualExecutorTests {
@@ -9,10 +10,10 @@ import Testing
 
     let length = Future.succeeded("name").map(on: executor.executor) { $0.count }
 
-    #expect(executor.pendingCount == 1)
+    expectEqual(executor.pendingCount, 1)
     #expect(!length.isCompleted)
-    #expect(executor.runAll() == 1)
-    #expect(length.outcomeIfCompleted == .success(4))
+    expectEqual(executor.runAll(), 1)
+    expectEqual(length.outcomeIfCompleted, .success(4))
   }
 
   @Test("A dropped job fails its future instead of leaving it pending")
@@ -22,7 +23,7 @@ import Testing
 
     executor.dropAll()
 
-    #expect(length.outcomeIfCompleted == .failure(DroppedJob()))
+    expectEqual(length.outcomeIfCompleted, .failure(DroppedJob()))
   }
 
   @Test("A deallocated executor drops its jobs, and their futures fail")
@@ -34,6 +35,6 @@ import Testing
     executor = nil
 
     #expect(observed == nil)
-    #expect(future?.outcomeIfCompleted == .failure(DroppedJob()))
+    expectEqual(future?.outcomeIfCompleted, .failure(DroppedJob()))
   }
 }

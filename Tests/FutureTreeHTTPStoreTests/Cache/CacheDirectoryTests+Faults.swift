@@ -26,7 +26,8 @@ extension CacheDirectoryTests {
     let entry = try #require(CacheFile.decode(content, name: "name", key, request))
     let written = try CacheFile.encode(entry, name: "name")
 
-    #expect(entry.body == Data("body".utf8) && written == content)
+    expectEqual(entry.body, Data("body".utf8))
+    expectEqual(written, content)
     #expect(CacheFile.decode(content, name: "other", key, request) == nil)
   }
 
@@ -37,7 +38,7 @@ extension CacheDirectoryTests {
     let old = try Data(contentsOf: path)
     let api = try stored.open()
     api.answer("newer", [("Cache-Control", "max-age=60")])
-    #expect(stored.load(api, caching: .reload).summary == "200 newer|fwd=request; fwd-status=200; stored")
+    expectEqual(stored.load(api, caching: .reload).summary, "200 newer|fwd=request; fwd-status=200; stored")
     let new = try Data(contentsOf: path)
     #expect(new != old)
     try withExtendedLifetime(api) { try crashed(path, old, new) }
@@ -51,8 +52,8 @@ extension CacheDirectoryTests {
     for count in 0..<new.count {
       try other.put(old, at: path)
       try file(path).write(new, crashingAfter: count)
-      #expect(try other.reload() == Self.hit, "after \(count) bytes")
-      #expect(try other.files.count == 1, "The temporary file is left.")
+      try expectEqual(other.reload(), Self.hit, "after \(count) bytes")
+      try expectEqual(other.files.count, 1, "The temporary file is left.")
     }
     try file(path).write(new)
     #expect(try other.reload() == "200 newer|hit; ttl=60" && other.takeFaults() == [])
@@ -63,13 +64,14 @@ extension CacheDirectoryTests {
     try stored.store("old")
     let key = stored.responses.appendingPathComponent("key")
     let content = try Data(contentsOf: key)
-    #expect(content.count == 32)
+    expectEqual(content.count, 32)
 
     for count in 0..<content.count {
       try? FileManager.default.removeItem(at: stored.responses)
       try file(key).write(content, crashingAfter: count)
       let api = try stored.open()
-      #expect(stored.load(api, caching: .onlyCached) == nil && stored.takeFaults() == [])
+      #expect(stored.load(api, caching: .onlyCached) == nil)
+      expectEqual(stored.takeFaults(), [])
     }
   }
 
@@ -82,8 +84,8 @@ extension CacheDirectoryTests {
     for position in 0..<whole.count {
       for damaged in [whole.prefix(position), whole.changing(position)] {
         try stored.put(damaged, at: path)
-        #expect(try stored.reload() == Self.miss, "at \(position)")
-        #expect(stored.takeFaults() == [.storeFailed])
+        try expectEqual(stored.reload(), Self.miss, "at \(position)")
+        expectEqual(stored.takeFaults(), [.storeFailed])
         #expect(try stored.reload() == "200 new|hit; ttl=60" && stored.takeFaults() == [])
       }
     }
@@ -98,7 +100,7 @@ extension CacheDirectoryTests {
     for (file, content) in zip(files, contents.reversed()) { try stored.put(content, at: file) }
 
     for path in ["/a", "/b"] { #expect(try stored.reload(path) == Self.miss) }
-    #expect(stored.takeFaults() == [.storeFailed, .storeFailed])
+    expectEqual(stored.takeFaults(), [.storeFailed, .storeFailed])
   }
 
   @Test("A damaged key is reported, and all responses are removed")
@@ -106,10 +108,10 @@ extension CacheDirectoryTests {
     try stored.store("old")
     try stored.put(Data("short".utf8), at: stored.responses.appendingPathComponent("key"))
 
-    #expect(try stored.reload() == Self.miss)
+    try expectEqual(stored.reload(), Self.miss)
 
-    #expect(stored.takeFaults() == [.storeFailed])
-    #expect(try stored.files.count == 1)
+    expectEqual(stored.takeFaults(), [.storeFailed])
+    try expectEqual(stored.files.count, 1)
   }
 
   @Test("A file that others can read, and a link, are not used and removed", arguments: ["readable", "link", "large"])
@@ -125,8 +127,8 @@ extension CacheDirectoryTests {
       try FileManager.default.createSymbolicLink(at: path, withDestinationURL: other)
     }
 
-    #expect(try stored.reload() == Self.miss)
-    #expect(stored.takeFaults() == [.storeFailed])
+    try expectEqual(stored.reload(), Self.miss)
+    expectEqual(stored.takeFaults(), [.storeFailed])
     #expect(try stored.reload() == "200 new|hit; ttl=60" && stored.takeFaults() == [])
   }
 
@@ -135,12 +137,13 @@ extension CacheDirectoryTests {
     try FileManager.default.createDirectory(at: stored.directory, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: stored.directory.path)
     let error = #expect(throws: HTTPError.self) { try stored.open() }
-    #expect(error?.code == .storeFailed && error?.message.contains(stored.directory.path) == false)
+    expectEqual(error?.code, .storeFailed)
+    expectEqual(error?.message.contains(stored.directory.path), false)
 
     let remote = #expect(throws: HTTPError.self) {
       try HTTPCache(directory: URL(string: "https://example.com/")!) { _ in }
     }
-    #expect(remote?.code == .storeFailed)
+    expectEqual(remote?.code, .storeFailed)
   }
 
   @Test("Faults of writing are reported once, no load fails, and a later write succeeds")
@@ -150,20 +153,22 @@ extension CacheDirectoryTests {
 
     for path in ["/a", "/b"] {
       api.answer(path, [("Cache-Control", "max-age=60")])
-      #expect(stored.load(api, path).summary == "200 \(path)|fwd=uri-miss; fwd-status=200; stored")
+      expectEqual(stored.load(api, path).summary, "200 \(path)|fwd=uri-miss; fwd-status=200; stored")
     }
-    #expect(stored.takeFaults() == [.storeFailed])
+    expectEqual(stored.takeFaults(), [.storeFailed])
     let flush = api.cache.flush()
     stored.executor.runAll()
-    #expect(flush.text == "storeFailed" && api.cache.sizeOnDisk == 0)
+    expectEqual(flush.text, "storeFailed")
+    expectEqual(api.cache.sizeOnDisk, 0)
 
     try FileManager.default.removeItem(at: stored.responses)
     api.answer("old", [("Cache-Control", "max-age=60")])
-    #expect(stored.load(api, "/c") != nil && stored.takeFaults() == [])
+    #expect(stored.load(api, "/c") != nil)
+    expectEqual(stored.takeFaults(), [])
     let second = api.cache.flush()
     stored.executor.runAll()
-    #expect(second.text == "success")
-    #expect(try stored.files.count == 1)
+    expectEqual(second.text, "success")
+    try expectEqual(stored.files.count, 1)
   }
 
   @Test("A response that cannot be written leaves no older file")
@@ -176,11 +181,11 @@ extension CacheDirectoryTests {
     try stored.put(Data(), at: stored.responses.appendingPathComponent(temporary))
     api.answer("new", [("Cache-Control", "max-age=60")])
 
-    #expect(stored.load(api, caching: .reload).summary == "200 new|fwd=request; fwd-status=200; stored")
+    expectEqual(stored.load(api, caching: .reload).summary, "200 new|fwd=request; fwd-status=200; stored")
 
-    #expect(stored.takeFaults() == [.storeFailed])
+    expectEqual(stored.takeFaults(), [.storeFailed])
     #expect(try !stored.files.map(\.lastPathComponent).contains(name))
-    #expect(stored.load(api).summary == "200 new|hit; ttl=60")
+    expectEqual(stored.load(api).summary, "200 new|hit; ttl=60")
   }
 
   @Test("Responses that the platform removes are loaded again without a fault")
@@ -190,8 +195,8 @@ extension CacheDirectoryTests {
     try FileManager.default.removeItem(at: stored.responses)
     api.answer("new", [("Cache-Control", "max-age=60")])
 
-    #expect(stored.load(api).summary == Self.miss)
-    #expect(stored.takeFaults() == [])
+    expectEqual(stored.load(api).summary, Self.miss)
+    expectEqual(stored.takeFaults(), [])
   }
 
   @Test("After the platform has removed all files, new responses have a key")
@@ -205,7 +210,7 @@ extension CacheDirectoryTests {
       }
     }
 
-    #expect(try stored.reload("/b") == Self.hit)
+    try expectEqual(stored.reload("/b"), Self.hit)
   }
 
   @Test("If the executor drops its jobs, loads are sent, and a reset fails")
@@ -220,7 +225,7 @@ extension CacheDirectoryTests {
     let reset = cache.removeAll()
     executor = nil
 
-    #expect(load.outcomeIfCompleted.flatMap { try? $0.get() }?.status == .ok)
+    expectEqual(load.outcomeIfCompleted.flatMap { try? $0.get() }?.status, .ok)
     #expect(throws: DroppedJob.self) { try reset.outcomeIfCompleted?.get() }
   }
 }

@@ -22,7 +22,8 @@ extension CacheDirectoryTests {
     load.cancel(options, reason: "test")
     stored.executor.runAll()
 
-    #expect(load.text == "cancelled" && api.sentCount == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(api.sentCount, 0)
   }
 
   @Test("A reset removes all files, and waits for it")
@@ -33,10 +34,12 @@ extension CacheDirectoryTests {
     api.load("/b")
 
     let reset = api.chain.reset()
-    #expect(reset.outcomeIfCompleted == nil && api.cache.sizeOnDisk == 0)
+    #expect(reset.outcomeIfCompleted == nil)
+    expectEqual(api.cache.sizeOnDisk, 0)
     stored.executor.runAll()
 
-    #expect(reset.text == "success" && stored.names == ["lock"])
+    expectEqual(reset.text, "success")
+    expectEqual(stored.names, ["lock"])
     #expect(stored.load(api, "/a", caching: .onlyCached) == nil)
   }
 
@@ -52,8 +55,11 @@ extension CacheDirectoryTests {
     held.answer(headers: CacheResponsesTests.fresh, body: "new")
     stored.executor.runAll()
 
-    #expect(reset.text == "success" && load.text == "success" && stored.names == ["lock"])
-    #expect(api.cache.count == 0 && api.sentCount == 1)
+    expectEqual(reset.text, "success")
+    expectEqual(load.text, "success")
+    expectEqual(stored.names, ["lock"])
+    expectEqual(api.cache.count, 0)
+    expectEqual(api.sentCount, 1)
   }
 
   @Test("After a reset, responses have names from another key, which is stored")
@@ -67,9 +73,9 @@ extension CacheDirectoryTests {
       #expect(stored.load(api) != nil)
     }
 
-    #expect(try stored.files.count == 1)
+    try expectEqual(stored.files.count, 1)
     #expect(try stored.files[0].lastPathComponent != name)
-    #expect(try stored.reload() == Self.hit)
+    try expectEqual(stored.reload(), Self.hit)
   }
 
   @Test("A reset that a crash ended leaves nothing")
@@ -80,8 +86,9 @@ extension CacheDirectoryTests {
 
     let api = try stored.open()
 
-    #expect(stored.names == ["lock"] && stored.load(api, caching: .onlyCached) == nil)
-    #expect(stored.takeFaults() == [])
+    expectEqual(stored.names, ["lock"])
+    #expect(stored.load(api, caching: .onlyCached) == nil)
+    expectEqual(stored.takeFaults(), [])
   }
 
   @Test("A reset that cannot remove the files fails, and the responses are not used")
@@ -96,7 +103,8 @@ extension CacheDirectoryTests {
       let reset = api.cache.removeAll()
       stored.executor.runAll()
 
-      #expect(reset.text == "storeFailed" && stored.takeFaults() == [.storeFailed])
+      expectEqual(reset.text, "storeFailed")
+      expectEqual(stored.takeFaults(), [.storeFailed])
       #expect(stored.load(api, caching: .onlyCached) == nil)
       api.answer("old", [("Cache-Control", "max-age=60")])
       _ = stored.load(api, "/b")
@@ -104,7 +112,7 @@ extension CacheDirectoryTests {
 
     let later = try stored.open()
     #expect(stored.load(later, caching: .onlyCached) == nil)
-    #expect(stored.load(later, "/b", caching: .onlyCached).summary == Self.hit)
+    expectEqual(stored.load(later, "/b", caching: .onlyCached).summary, Self.hit)
   }
 
   @Test("The largest limits are accepted")
@@ -115,7 +123,7 @@ extension CacheDirectoryTests {
       _ = stored.load(api)
     }
 
-    #expect(try stored.reload() == Self.hit)
+    try expectEqual(stored.reload(), Self.hit)
   }
 
   @Test("Responses that are not in memory are read from their files")
@@ -123,8 +131,10 @@ extension CacheDirectoryTests {
     let api = try stored.open(.init(total: 0))
     api.answer("old", [("Cache-Control", "max-age=60")])
 
-    #expect(stored.load(api).summary == "200 old|fwd=uri-miss; fwd-status=200; stored")
-    #expect(stored.load(api).summary == Self.hit && api.cache.count == 0 && api.sentCount == 1)
+    expectEqual(stored.load(api).summary, "200 old|fwd=uri-miss; fwd-status=200; stored")
+    expectEqual(stored.load(api).summary, Self.hit)
+    expectEqual(api.cache.count, 0)
+    expectEqual(api.sentCount, 1)
   }
 
   @Test("The responses that were not used for the longest time are removed, also those of earlier caches")
@@ -160,7 +170,7 @@ extension CacheDirectoryTests {
     _ = try stored.open(.init(onDisk: size))
     stored.executor.runAll()
 
-    #expect(try stored.files == [files[newest]])
+    try expectEqual(stored.files, [files[newest]])
   }
 
   @Test("A response that is read is used, and is not the next one to be removed")
@@ -173,12 +183,12 @@ extension CacheDirectoryTests {
     }
     let api = try stored.open()
 
-    #expect(stored.load(api, "/a").summary == Self.hit)
+    expectEqual(stored.load(api, "/a").summary, Self.hit)
 
     let dates = try files.map { file in
       try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date ?? .distantPast
     }
-    #expect(dates.filter { $0.timeIntervalSince1970 > 1_000_000 }.count == 1)
+    expectEqual(dates.filter { $0.timeIntervalSince1970 > 1_000_000 }.count, 1)
   }
 
   @Test("Among the files of one cache, the order of use decides as well")
@@ -188,11 +198,11 @@ extension CacheDirectoryTests {
       api.answer("old", [("Cache-Control", "max-age=60")])
       _ = stored.load(api, path)
     }
-    #expect(stored.load(api, "/a").summary == Self.hit)
+    expectEqual(stored.load(api, "/a").summary, Self.hit)
     api.answer("old", [("Cache-Control", "max-age=60")])
     _ = stored.load(api, "/c")
 
-    #expect(stored.load(api, "/a", caching: .onlyCached).summary == Self.hit)
+    expectEqual(stored.load(api, "/a", caching: .onlyCached).summary, Self.hit)
     #expect(stored.load(api, "/b", caching: .onlyCached) == nil)
   }
 
@@ -205,28 +215,28 @@ extension CacheDirectoryTests {
     }
     stored.executor.runAll()
 
-    #expect(try stored.files.count == 2)
+    try expectEqual(stored.files.count, 2)
     for path in ["/e", "/f"] {
       api.answer(String(repeating: "x", count: 500), [("Cache-Control", "max-age=60")])
       _ = stored.load(api, path)
     }
-    #expect(try stored.files.count == 4)
-    #expect(stored.takeFaults() == [])
+    try expectEqual(stored.files.count, 4)
+    expectEqual(stored.takeFaults(), [])
   }
 
   @Test("A response that is not written because of a slow disk leaves no older file")
   func slowDiskAfterFile() throws {
     try stored.store("old")
     let api = try stored.open(.init(total: 3300, perEntry: 2000))
-    #expect(stored.load(api).summary == Self.hit)
+    expectEqual(stored.load(api).summary, Self.hit)
     for (path, caching) in [("/a", RequestCaching.standard), ("/b", .standard), ("/", .reload)] {
       api.answer(String(repeating: "x", count: 500), [("Cache-Control", "max-age=60")])
       api.load(path, caching: caching)
     }
     stored.executor.runAll()
 
-    #expect(api.sentCount == 3)
-    #expect(try stored.files.count == 2)
+    expectEqual(api.sentCount, 3)
+    try expectEqual(stored.files.count, 2)
     withExtendedLifetime(api) {}
   }
 
@@ -238,8 +248,8 @@ extension CacheDirectoryTests {
       _ = stored.load(api, "/", [("Accept", "\(number)")])
     }
 
-    #expect(api.cache.count == 32)
-    #expect(try stored.files.count == 32)
+    expectEqual(api.cache.count, 32)
+    try expectEqual(stored.files.count, 32)
     #expect(stored.load(api, "/", [("Accept", "7")], caching: .onlyCached) == nil)
     #expect(stored.load(api, "/", [("Accept", "8")], caching: .onlyCached) != nil)
   }

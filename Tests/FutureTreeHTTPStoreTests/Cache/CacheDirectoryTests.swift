@@ -33,20 +33,26 @@ import Testing
     let second = try stored.open()
     let response = try #require(stored.load(second, "/a?b"))
 
-    #expect(response.status == .notFound)
-    #expect(try response.body == body)
+    expectEqual(response.status, .notFound)
+    try expectEqual(response.body, body)
     for (name, value) in fields { #expect(response.headers.values(for: name).contains(value)) }
-    #expect(response.headers["Age"] == "20" && response.request.path == "/a")
-    #expect(second.sentCount == 0 && second.cache.counts.hits == 1 && second.cache.count == 1)
-    #expect(second.cache.sizeOnDisk > 0 && stored.takeFaults() == [])
+    expectEqual(response.headers["Age"], "20")
+    expectEqual(response.request.path, "/a")
+    expectEqual(second.sentCount, 0)
+    expectEqual(second.cache.counts.hits, 1)
+    expectEqual(second.cache.count, 1)
+    #expect(second.cache.sizeOnDisk > 0)
+    expectEqual(stored.takeFaults(), [])
     // The response is in memory now.
-    #expect(second.load("/a?b") != nil && stored.executor.pendingCount == 0)
+    #expect(second.load("/a?b") != nil)
+    expectEqual(stored.executor.pendingCount, 0)
   }
 
   @Test("A cache that was not opened again writes nothing before it stores a response")
   func empty() throws {
     _ = try stored.open()
-    #expect(stored.executor.runAll() == 0 && stored.names == ["lock"])
+    expectEqual(stored.executor.runAll(), 0)
+    expectEqual(stored.names, ["lock"])
   }
 
   @Test("Responses are separated by user and by `Vary`, also in files")
@@ -59,7 +65,7 @@ import Testing
       }
     }
     stored.executor.runAll()
-    #expect(try stored.files.count == 4)
+    try expectEqual(stored.files.count, 4)
     withExtendedLifetime(api) {}
   }
 
@@ -70,13 +76,13 @@ import Testing
     for user in ["a", "b"] {
       for language in ["de", "en"] {
         let fields = [("Authorization", user), ("Accept-Language", language)]
-        #expect(stored.load(api, "/", fields).summary == "200 \(user)\(language)|hit; ttl=60")
+        expectEqual(stored.load(api, "/", fields).summary, "200 \(user)\(language)|hit; ttl=60")
       }
     }
     for fields in [[("Authorization", "a")], [("Authorization", "c"), ("Accept-Language", "de")], []] {
       #expect(stored.load(api, "/", fields, caching: .onlyCached) == nil)
     }
-    #expect(api.sentCount == 0)
+    expectEqual(api.sentCount, 0)
   }
 
   @Test("A later cache prefers the response that `Vary` selects to a newer one without `Vary`")
@@ -84,8 +90,8 @@ import Testing
     try storeWithAndWithoutVary()
     let api = try stored.open()
 
-    #expect(stored.load(api, "/", [("Accept-Language", "de")]).summary == "200 de|hit; ttl=60")
-    #expect(stored.load(api, "/", [("Accept-Language", "en")]).summary == "200 default|hit; ttl=60")
+    expectEqual(stored.load(api, "/", [("Accept-Language", "de")]).summary, "200 de|hit; ttl=60")
+    expectEqual(stored.load(api, "/", [("Accept-Language", "en")]).summary, "200 default|hit; ttl=60")
   }
 
   private func storeWithAndWithoutVary() throws {
@@ -106,8 +112,8 @@ import Testing
       #expect(stored.load(api, "/", [("Accept-Language", "de")], caching: .reload).summary.hasPrefix("200 new"))
     }
 
-    #expect(try stored.files.count == 1)
-    #expect(try stored.reload("/", [("Accept-Language", "de")]) == "200 new|hit; ttl=60")
+    try expectEqual(stored.files.count, 1)
+    try expectEqual(stored.reload("/", [("Accept-Language", "de")]), "200 new|hit; ttl=60")
   }
 
   @Test("Names and files show no URL and no credentials")
@@ -117,10 +123,10 @@ import Testing
       let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
       #expect(text.contains("body") && !(text + file.lastPathComponent).contains("secret"))
       let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-      #expect(attributes[.posixPermissions] as? Int == 0o600)
+      expectEqual(attributes[.posixPermissions] as? Int, 0o600)
     }
     let attributes = try FileManager.default.attributesOfItem(atPath: stored.directory.path)
-    #expect(attributes[.posixPermissions] as? Int == 0o700)
+    expectEqual(attributes[.posixPermissions] as? Int, 0o700)
   }
 
   @Test("The same response has another name in another directory, because names depend on a random key")
@@ -134,7 +140,8 @@ import Testing
   func locked() throws {
     var first: CachedAPI? = try stored.open()
     let error = #expect(throws: HTTPError.self) { try stored.open() }
-    #expect(error?.code == .storeFailed && error?.message.contains("in use by another cache") == true)
+    expectEqual(error?.code, .storeFailed)
+    expectEqual(error?.message.contains("in use by another cache"), true)
     withExtendedLifetime(first) {}
     first = nil
     #expect(throws: Never.self) { try stored.open() }
@@ -150,7 +157,7 @@ import Testing
     let first = try stored.open()
     await #expect(processExitsWith: .success) { [path = path as String] in
       let error = #expect(throws: HTTPError.self) { try HTTPCache(directory: URL(fileURLWithPath: path)) { _ in } }
-      #expect(error?.message.contains("in use by another cache") == true)
+      expectEqual(error?.message.contains("in use by another cache"), true)
     }
     withExtendedLifetime(first) {}
   }
@@ -161,14 +168,14 @@ import Testing
     stored.clock.advance(by: .seconds(20))
     let api = try stored.open()
     api.answer([("Cache-Control", "max-age=60")], status: 304)
-    #expect(stored.load(api).summary == "200 old|fwd=stale; fwd-status=304")
+    expectEqual(stored.load(api).summary, "200 old|fwd=stale; fwd-status=304")
     let held = api.mock.stream("/stream", headers: CacheResponsesTests.fresh)
     var request = anyRequest("/stream")
     request.delivery = .stream()
     let response = try await api.chain.load(request).value
     held.send("text")
     held.finish()
-    #expect(try await response.bodyStream.reduce(into: 0) { $0 += $1.count } == 4)
+    try await expectEqual(response.bodyStream.reduce(into: 0) { $0 += $1.count }, 4)
     stored.executor.runAll()
     withExtendedLifetime(api) {}
   }
@@ -177,8 +184,9 @@ import Testing
   func changedLater() async throws {
     try await changed()
     let api = try stored.open()
-    #expect(stored.load(api).summary == Self.hit)
-    #expect(stored.load(api, "/stream").summary == "200 text|hit; ttl=60" && api.sentCount == 0)
+    expectEqual(stored.load(api).summary, Self.hit)
+    expectEqual(stored.load(api, "/stream").summary, "200 text|hit; ttl=60")
+    expectEqual(api.sentCount, 0)
   }
 
   @Test("A changed resource has no file, for any user")
@@ -190,8 +198,8 @@ import Testing
 
     _ = stored.load(api, method: .post)
 
-    #expect(try stored.files.count == 1)
-    #expect(stored.load(api, "/other").summary == Self.hit)
+    try expectEqual(stored.files.count, 1)
+    expectEqual(stored.load(api, "/other").summary, Self.hit)
     #expect(stored.load(api, "/", [("Authorization", "a")], caching: .onlyCached) == nil)
   }
 
@@ -202,7 +210,8 @@ import Testing
     api.cache.remove(try HTTPURL("http://example.com/"))
     let load = api.start(caching: .onlyCached)
 
-    #expect(load.text == "notCached" && stored.executor.pendingCount == 1)
+    expectEqual(load.text, "notCached")
+    expectEqual(stored.executor.pendingCount, 1)
     stored.executor.runAll()
     #expect(try stored.files.isEmpty)
   }
@@ -217,9 +226,9 @@ import Testing
 
     stored.executor.runAll()
 
-    #expect(load.outcomeIfCompleted.flatMap { try? $0.get() }.summary == Self.miss)
+    expectEqual(load.outcomeIfCompleted.flatMap { try? $0.get() }.summary, Self.miss)
     stored.executor.runAll()
-    #expect(try stored.files.count == 1)
+    try expectEqual(stored.files.count, 1)
     withExtendedLifetime(api) {}
   }
 
@@ -234,8 +243,9 @@ import Testing
     stored.executor.runAll()
     held?.answer(headers: CacheResponsesTests.fresh, body: "new")
 
-    #expect(loads.allSatisfy { $0.text == "success" } && api.sentCount == (isDamaged ? 1 : 0))
-    #expect(stored.takeFaults() == (isDamaged ? [.storeFailed] : []))
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectEqual(api.sentCount, (isDamaged ? 1 : 0))
+    expectEqual(stored.takeFaults(), (isDamaged ? [.storeFailed] : []))
   }
 }
 

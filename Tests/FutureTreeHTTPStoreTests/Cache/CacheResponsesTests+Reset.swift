@@ -17,11 +17,14 @@ extension CacheResponsesTests {
     let load = chain.load(anyRequest("/b"))
 
     let reset = chain.reset()
-    #expect(api.cache.count == 1 && reset.outcomeIfCompleted == nil)
+    expectEqual(api.cache.count, 1)
+    #expect(reset.outcomeIfCompleted == nil)
     held.answer(headers: Self.fresh)
     below.endReset()
 
-    #expect(reset.text == "success" && load.text == "success" && api.cache.count == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(load.text, "success")
+    expectEqual(api.cache.count, 0)
   }
 
   @Test("A response that is stored while the next loader is reset is removed")
@@ -32,10 +35,11 @@ extension CacheResponsesTests {
 
     let reset = chain.reset()
     _ = chain.load(anyRequest())
-    #expect(api.cache.count == 1)
+    expectEqual(api.cache.count, 1)
     below.endReset()
 
-    #expect(reset.text == "success" && api.cache.count == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(api.cache.count, 0)
   }
 
   @Test("After a reset, no request joins an earlier load")
@@ -48,7 +52,9 @@ extension CacheResponsesTests {
     held[0].answer(headers: Self.fresh, body: "old")
     held[1].answer(headers: Self.fresh, body: "new")
 
-    #expect(old.text == "success" && new.text == "success" && api.sentCount == 2)
+    expectEqual(old.text, "success")
+    expectEqual(new.text, "success")
+    expectEqual(api.sentCount, 2)
   }
 
   @Test("A reset cancels a validation in the background, and waits for it")
@@ -63,7 +69,8 @@ extension CacheResponsesTests {
     #expect(held.cancelRequest != nil && reset.outcomeIfCompleted == nil)
     held.complete(.cancelled)
 
-    #expect(reset.text == "success" && api.cache.count == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(api.cache.count, 0)
   }
 
   @Test("A cancelled caller does not end a validation in the background")
@@ -77,7 +84,7 @@ extension CacheResponsesTests {
 
     #expect(held.cancelRequest == nil)
     held.answer(headers: Self.fresh, body: "two")
-    #expect(api.load().summary == "200 two|hit; ttl=60")
+    expectEqual(api.load().summary, "200 two|hit; ttl=60")
   }
 
   @Test("A validation in the background has neither the deadline nor the delivery of its request")
@@ -93,8 +100,9 @@ extension CacheResponsesTests {
     let stale = api.chain.load(request).outcomeIfCompleted.flatMap { try? $0.get() }
     api.clock.advance(by: .seconds(5))
 
-    #expect(stale.summary == "200 one|hit; ttl=-10" && held.cancelRequest == nil)
-    #expect(held.request?.delivery.isStream == false)
+    expectEqual(stale.summary, "200 one|hit; ttl=-10")
+    #expect(held.cancelRequest == nil)
+    expectEqual(held.request?.delivery.isStream, false)
   }
 
   @Test("A stored response that is larger than the request accepts is not used")
@@ -111,6 +119,6 @@ extension CacheResponsesTests {
     request.delivery = .buffered(maximumSize: 5)
     _ = api.chain.load(request)
 
-    #expect(api.sentCount == 2)
+    expectEqual(api.sentCount, 2)
   }
 }

@@ -46,10 +46,12 @@ import Testing
     try await jar.flush().value
 
     let restored = open()
-    #expect(restored.cookies == jar.cookies.filter { $0.expires != nil } && restored.cookies.map(\.name) == ["b", "a"])
+    expectEqual(restored.cookies, jar.cookies.filter { $0.expires != nil })
+    expectEqual(restored.cookies.map(\.name), ["b", "a"])
     restored.store("b=3; Max-Age=60; Path=/x", from: url)
     try await restored.flush().value  // Otherwise the file can be written after its folder was removed.
-    #expect(restored.cookies.map(\.value) == ["3", "2"] && faults.value.isEmpty)
+    expectEqual(restored.cookies.map(\.value), ["3", "2"])
+    #expect(faults.value.isEmpty)
   }
 
   @Test("Only the user can read the file, which is removed with its last cookie")
@@ -59,8 +61,8 @@ import Testing
     jar.store("a=1; Max-Age=60", from: url)
     try await jar.flush().value
     let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
-    #expect(folder.names == ["cookies"])
+    expectEqual(attributes[.posixPermissions] as? Int, 0o600)
+    expectEqual(folder.names, ["cookies"])
 
     jar.store("a=; Max-Age=0", from: url)
     try await jar.flush().value
@@ -79,7 +81,8 @@ import Testing
     let cookies = try #require(CookieFile.decode(content))
     let written = try CookieFile.encode(cookies)
 
-    #expect(cookies.map(\.name) == ["a"] && written == content)
+    expectEqual(cookies.map(\.name), ["a"])
+    expectEqual(written, content)
   }
 
   @Test("A crash at any byte of a write leaves the old cookies")
@@ -93,12 +96,13 @@ import Testing
     for count in 0..<new.count {
       try put(old)
       try CookieFile.file(file).write(new, crashingAfter: count)
-      #expect(names == ["old"], "after \(count) bytes")
+      expectEqual(names, ["old"], "after \(count) bytes")
     }
     try CookieFile.file(file).write(new)
-    #expect(names == ["old", "new"] && faults.value.isEmpty)
+    expectEqual(names, ["old", "new"])
+    #expect(faults.value.isEmpty)
     try await open().removeAll().value
-    #expect(folder.names == [])
+    expectEqual(folder.names, [])
   }
 
   @Test("A damaged file is reported once and replaced, wherever it is damaged")
@@ -112,7 +116,8 @@ import Testing
         let jar = open()
         #expect(jar.cookies == [] && faults.value.map(\.code) == [.storeFailed], "at \(position)")
         try await jar.flush().value
-        #expect(names == [] && faults.value.count == 1)
+        expectEqual(names, [])
+        expectEqual(faults.value.count, 1)
         faults.value = []
       }
     }
@@ -122,14 +127,16 @@ import Testing
   func unwritable() async throws {
     try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
     let jar = open()
-    #expect(faults.value.map(\.code) == [.storeFailed])
+    expectEqual(faults.value.map(\.code), [.storeFailed])
 
-    #expect(jar.store("a=1; Max-Age=60", from: url) && jar.cookies.map(\.name) == ["a"])
+    #expect(jar.store("a=1; Max-Age=60", from: url))
+    expectEqual(jar.cookies.map(\.name), ["a"])
 
     let error = await #expect(throws: HTTPError.self) { try await jar.flush().value }
-    #expect(error?.code == .storeFailed && faults.value.count == 2)
-    #expect(error?.message.contains(folder.url.path) == false)
-    #expect(folder.names == ["cookies"])
+    expectEqual(error?.code, .storeFailed)
+    expectEqual(faults.value.count, 2)
+    expectEqual(error?.message.contains(folder.url.path), false)
+    expectEqual(folder.names, ["cookies"])
   }
 
   @Test("A file that others can read or replace is not used", arguments: ["readable", "link", "large", "folder"])
@@ -145,19 +152,20 @@ import Testing
     default: try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
     }
 
-    #expect(names == [] && faults.value.map(\.code) == [.storeFailed])
+    expectEqual(names, [])
+    expectEqual(faults.value.map(\.code), [.storeFailed])
   }
 
   @Test("Removing all cookies removes the file, and what a crash left")
   func removed() async throws {
     let jar = try await opened(with: "a=1; Max-Age=60")
     try CookieFile.file(file).write(Data("rest".utf8), crashingAfter: 2)
-    #expect(folder.names.count == 2)
+    expectEqual(folder.names.count, 2)
 
     try await jar.removeAll().value
 
-    #expect(jar.cookies == [])
-    #expect(folder.names == [])
+    expectEqual(jar.cookies, [])
+    expectEqual(folder.names, [])
   }
 
   @Test("After many changes at the same time, the file has the last cookies")
@@ -170,7 +178,8 @@ import Testing
     }
     try await jar.flush().value
 
-    #expect(open().cookies == jar.cookies && jar.cookies.count == 5)
+    expectEqual(open().cookies, jar.cookies)
+    expectEqual(jar.cookies.count, 5)
   }
 
   @Test("Older cookies do not replace newer ones")
@@ -184,7 +193,7 @@ import Testing
     writer.write([], version: 1)
     try await writer.flush().value
 
-    #expect(names == ["a"])
+    expectEqual(names, ["a"])
   }
 
   @Test("A cookie that expired in the meantime is not read")
@@ -193,6 +202,6 @@ import Testing
 
     clock.advance(by: .seconds(60))
 
-    #expect(names == ["b"])
+    expectEqual(names, ["b"])
   }
 }

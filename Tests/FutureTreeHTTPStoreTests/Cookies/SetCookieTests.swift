@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -16,7 +17,8 @@ import Testing
   func pair(text: String, name: String, value: String) throws {
     let cookie = try #require(SetCookie(text))
 
-    #expect(cookie.name == name && cookie.value == value)
+    expectEqual(cookie.name, name)
+    expectEqual(cookie.value, value)
   }
 
   @Test(
@@ -39,16 +41,16 @@ import Testing
   @Test("An attribute whose value has more than 1024 bytes is ignored")
   func attributeSize() throws {
     let path = "/" + String(repeating: "p", count: 1023)
-    #expect(SetCookie("a=b; Path=\(path)")?.path == path)
-    #expect(SetCookie("a=b; Path=/x; Path=\(path)p")?.path == "/x")
+    expectEqual(SetCookie("a=b; Path=\(path)")?.path, path)
+    expectEqual(SetCookie("a=b; Path=/x; Path=\(path)p")?.path, "/x")
   }
 
   @Test("`Expires` has a date, and other values are ignored (section 5.6.1)")
   func expires() {
     let date = Date(timeIntervalSince1970: 784_111_777)
-    #expect(SetCookie("a=b; expires = Sun, 06 Nov 1994 08:49:37 GMT")?.expires == date)
+    expectEqual(SetCookie("a=b; expires = Sun, 06 Nov 1994 08:49:37 GMT")?.expires, date)
     #expect(SetCookie("a=b; Expires=soon")?.expires == nil)
-    #expect(SetCookie("a=b; Expires=6 Nov 1994 08:49:37; EXPIRES=soon")?.expires == date)
+    expectEqual(SetCookie("a=b; Expires=6 Nov 1994 08:49:37; EXPIRES=soon")?.expires, date)
   }
 
   @Test(
@@ -58,7 +60,7 @@ import Testing
       ("", nil), ("+1", nil), ("1.5", nil), ("1 2", nil), ("--1", nil), ("١", nil),
     ] as [(String, Int?)])
   func maxAge(text: String, seconds: Int?) {
-    #expect(SetCookie("a=b; max-age=\(text)")?.maxAge == seconds)
+    expectEqual(SetCookie("a=b; max-age=\(text)")?.maxAge, seconds)
   }
 
   @Test(
@@ -69,7 +71,7 @@ import Testing
       ("; Domain=a; Domain=", ""),
     ])
   func domain(text: String, domain: String) {
-    #expect(SetCookie("a=b" + text)?.domain == domain)
+    expectEqual(SetCookie("a=b" + text)?.domain, domain)
   }
 
   @Test(
@@ -79,7 +81,7 @@ import Testing
       ("; Path=\"/a\"", nil),
     ] as [(String, String?)])
   func path(text: String, path: String?) {
-    #expect(SetCookie("a=b" + text)?.path == path)
+    expectEqual(SetCookie("a=b" + text)?.path, path)
   }
 
   @Test("`Secure` and `HttpOnly` apply with any value (sections 5.6.5 and 5.6.6)")
@@ -87,7 +89,7 @@ import Testing
     let cookie = try #require(SetCookie("a=b; SECURE=no; httponly=0"))
 
     #expect(cookie.isSecure && cookie.isHTTPOnly)
-    #expect(SetCookie("a=b; Securely; Http Only").map { !$0.isSecure && !$0.isHTTPOnly } == true)
+    expectEqual(SetCookie("a=b; Securely; Http Only").map { !$0.isSecure && !$0.isHTTPOnly }, true)
   }
 
   @Test(
@@ -96,6 +98,6 @@ import Testing
       ("None", .none), ("lax", .lax), ("STRICT", .strict), ("", .unspecified), ("x", .unspecified),
     ] as [(String, CookieJar.SameSite)])
   func sameSite(text: String, sameSite: CookieJar.SameSite) {
-    #expect(SetCookie("a=b; SameSite=\(text)")?.sameSite == sameSite)
+    expectEqual(SetCookie("a=b; SameSite=\(text)")?.sameSite, sameSite)
   }
 }

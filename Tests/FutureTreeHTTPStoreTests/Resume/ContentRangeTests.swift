@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -13,8 +14,8 @@ import Testing
   func valid(value: String, bytes: ClosedRange<Int>?, total: Int?) throws {
     let range = try #require(ContentRange(value))
 
-    #expect(range.bytes == bytes)
-    #expect(range.total == total)
+    expectEqual(range.bytes, bytes)
+    expectEqual(range.total, total)
   }
 
   @Test(

@@ -48,10 +48,11 @@ import Testing
     let partial = try #require(try open())
     let state = try #require(try partial.makeState())
 
-    #expect(state.position == 3 && partial.size == 3)
+    expectEqual(state.position, 3)
+    expectEqual(partial.size, 3)
     #expect(state.validator == Film.tag && state.origin == "http://example.com" && state.total == length)
     partial.discard()
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("A file with fewer than two bytes begins again", arguments: ["", "0"])
@@ -89,7 +90,7 @@ import Testing
     try partial.restart(ResumeState(validator: "\"v2\"", origin: nil, total: nil, position: 0))
     partial.keep()
 
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("A locked file is not opened again")
@@ -100,8 +101,8 @@ import Testing
     #expect(try open() == nil)
     #expect(try open("http://example.com/film?id=2") != nil)
     try first.commit()
-    #expect(text == "0123")
-    #expect(try open()?.size == 0)
+    expectEqual(text, "0123")
+    try expectEqual(open()?.size, 0)
   }
 
   @Test("A body without a validator removes the record of the old one")
@@ -113,7 +114,7 @@ import Testing
     try partial.append(Data("abcd".utf8))
     partial.keep()
 
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("A file that was renamed or removed before it was locked has lost its name")
@@ -135,11 +136,11 @@ import Testing
     try partial.append(Data("0123".utf8))
     partial.keep()
 
-    #expect(try names().count == 2)
+    try expectEqual(names().count, 2)
     #expect(try names().allSatisfy { !$0.contains(sentinel) })
     #expect(try !String(contentsOf: path("json"), encoding: .utf8).contains(sentinel))
     let attributes = try FileManager.default.attributesOfItem(atPath: file.directory.path)
-    #expect(attributes[.posixPermissions] as? Int == 0o700)
+    expectEqual(attributes[.posixPermissions] as? Int, 0o700)
   }
 
   @Test("All files are removed, except locked ones")
@@ -149,12 +150,12 @@ import Testing
     let other = try #require(try open("http://example.com/other"))
 
     try PartialFile.removeAll(in: file.directory)
-    #expect(file.kept == [".partial"])
+    expectEqual(file.kept, [".partial"])
     other.discard()
 
     try PartialFile.removeAll(in: file.directory)
     try PartialFile.removeAll(in: file.folder.file("missing"))
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("A directory that cannot be used is an error without its path")
@@ -167,8 +168,8 @@ import Testing
       let error = #expect(throws: HTTPError.self) {
         try PartialFile(of: HTTPRequest("http://a/"), in: directory, for: file.folder.file("film"))
       }
-      #expect(error?.code == .unwritableBody)
-      #expect(error.map { !"\($0)".contains(sentinel) } == true)
+      expectEqual(error?.code, .unwritableBody)
+      expectEqual(error.map { !"\($0)".contains(sentinel) }, true)
     }
   }
 
@@ -191,9 +192,9 @@ import Testing
 
     try partial.commit()
 
-    #expect(try Data(contentsOf: destination) == bytes)
-    #expect(file.folder.names == ["film"])
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+    try expectEqual(Data(contentsOf: destination), bytes)
+    expectEqual(file.folder.names, ["film"])
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: directory.path), [])
   }
 }
 
@@ -210,12 +211,12 @@ extension PartialFileTests {
 
     let second = try await file.load(in: film).value
 
-    #expect(second.bodySize == 7)
-    #expect(text == "another")
+    expectEqual(second.bodySize, 7)
+    expectEqual(text, "another")
     whole.send("456789")
     whole.finish()
-    #expect(try await load.value.bodySize == 10)
-    #expect(text == "0123456789")
+    try await expectEqual(load.value.bodySize, 10)
+    expectEqual(text, "0123456789")
   }
 
   @Test("A reset removes the files when the loads have ended, and the next load begins again")
@@ -231,16 +232,16 @@ extension PartialFileTests {
     #expect(!reset.isCompleted)
     while part.cancelRequest == nil { await Task.yield() }
     part.completeCancelled()
-    #expect(try await reset.value == ())
+    try await #expect(reset.value == ())
 
-    #expect(file.kept == [])
-    #expect(await load.outcome.text == "cancelled")
+    expectEqual(file.kept, [])
+    await expectEqual(load.outcome.text, "cancelled")
     let whole = film.whole()
     let next = try file.load(in: film)
     await whole.sendNext("0123456789")
     whole.finish()
     _ = try await next.value
-    #expect(film.ranges.last == "-")
+    expectEqual(film.ranges.last, "-")
   }
 
   @Test("A reset that cannot remove the files fails")
@@ -252,7 +253,7 @@ extension PartialFileTests {
     let outcome = await (film.resume --> film.mock).reset().outcome
 
     let error = #expect(throws: ResetFailed.self) { try outcome.get() }
-    #expect(error?.errors.map { "\($0)".contains("directory") } == [true])
-    #expect(error?.errors.map { "\($0)".contains(sentinel) } == [false])
+    expectEqual(error?.errors.map { "\($0)".contains("directory") }, [true])
+    expectEqual(error?.errors.map { "\($0)".contains(sentinel) }, [false])
   }
 }

@@ -66,15 +66,15 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     transfer.cancel(reason: "the page was closed")
 
     if position != .pause {
-      #expect(run.asked()?.reason.message == "the page was closed")
+      expectEqual(run.asked()?.reason.message, "the page was closed")
       #expect(!transfer.isCompleted)
     }
     run.confirm()
-    #expect(await transfer.outcome.text == "cancelled")
+    await expectEqual(transfer.outcome.text, "cancelled")
     await film.waitForEnd()
     film.clock.advance(by: .seconds(600))
-    #expect(film.mock.requests.count == (position == .loadOfRest || position == .rest ? 2 : 1))
-    #expect(film.clock.timerCount == 0)
+    expectEqual(film.mock.requests.count, (position == .loadOfRest || position == .rest ? 2 : 1))
+    expectEqual(film.clock.timerCount, 0)
     withExtendedLifetime(run) {}
   }
 
@@ -95,9 +95,9 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
 
     #expect(position == .pause || asked() != nil)
     confirm()
-    #expect(await transfer.outcome.text == "cancelled")
+    await expectEqual(transfer.outcome.text, "cancelled")
     await film.waitForEnd()
-    #expect(film.clock.timerCount == 0)
+    expectEqual(film.clock.timerCount, 0)
   }
 
   @Test(
@@ -109,11 +109,11 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
 
     run.response?.transfer.cancel(.forceImmediately)
 
-    #expect(run.response?.transfer.text == "cancelled")
+    expectEqual(run.response?.transfer.text, "cancelled")
     #expect(position == .pause || run.asked() != nil)
     run.confirm()
     await film.waitForEnd()
-    #expect(film.clock.timerCount == 0)
+    expectEqual(film.clock.timerCount, 0)
     withExtendedLifetime(run) {}
   }
 
@@ -136,7 +136,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(!response.transfer.isCompleted)
     writer.fail(lost)
 
-    #expect(await response.transfer.outcome.text == "cancelled")
+    await expectEqual(response.transfer.outcome.text, "cancelled")
     await film.waitForEnd()
     withExtendedLifetime((response, stream)) {}
   }
@@ -148,15 +148,15 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let other = film.whole()
     let flowing = try film.load().value(in: film)
     // The reset of another transport: that of the mock would cancel its stream.
-    #expect(await (film.resume --> MockLoader()).reset().outcome.text == "success")
+    await expectEqual((film.resume --> MockLoader()).reset().outcome.text, "success")
 
-    #expect(await waiting.response?.text() == "0123 FutureCancelled")
-    #expect(waiting.response?.transfer.text == "cancelled")
+    await expectEqual(waiting.response?.text(), "0123 FutureCancelled")
+    expectEqual(waiting.response?.transfer.text, "cancelled")
     other.send("01")
     other.fail(lost)
-    #expect(await flowing.text() == "01 connectionLost")
+    await expectEqual(flowing.text(), "01 connectionLost")
     await film.waitForEnd()
-    #expect(film.clock.timerCount == 0)
+    expectEqual(film.clock.timerCount, 0)
   }
 
   @Test(
@@ -168,7 +168,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
 
     #expect(position == .pause || !reset.isCompleted)
     run.confirm()
-    #expect(await reset.outcome.text == "success")
+    await expectEqual(reset.outcome.text, "success")
     #expect(film.resume.liveCount == 0 || position == .beforeHead)
     withExtendedLifetime(run) {}
   }
@@ -188,8 +188,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
       while film.mock.requests.count == count { await Task.yield() }
     }
 
-    #expect(await response.text() == "0123 unacceptableStatus")
-    #expect(film.mock.requests.count == 5)
+    await expectEqual(response.text(), "0123 unacceptableStatus")
+    expectEqual(film.mock.requests.count, 5)
   }
 
   @Test("The delay is the one that the server asks for, unless it is too long", arguments: ["5", "121"])
@@ -209,7 +209,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
       second.finish()
     }
 
-    #expect(await response.text() == (second == nil ? "0123 unacceptableStatus" : "0123456789"))
+    await expectEqual(response.text(), (second == nil ? "0123 unacceptableStatus" : "0123456789"))
   }
 
   @Test("A deadline that the next attempt cannot meet ends the body")
@@ -221,7 +221,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.send("0123")
     first.fail(lost)
 
-    #expect(await response.text() == "0123 deadlineExceeded")
+    await expectEqual(response.text(), "0123 deadlineExceeded")
   }
 
   @Test("A stream that overflows continues when its reader has caught up")
@@ -242,7 +242,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     second.send("89")
     second.finish()
 
-    #expect(try await text.value == "0123456789")
+    try await expectEqual(text.value, "0123456789")
   }
 
   @Test("After an idle time limit ends a silent connection, the layer requests the rest")
@@ -258,6 +258,6 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await second.sendNext("456789")
     second.finish()
 
-    #expect(await response.text() == "0123456789")
+    await expectEqual(response.text(), "0123456789")
   }
 }

@@ -42,7 +42,7 @@ struct FilmFile {
     let load = try load(in: film)
     await stream.sendNext(text)
     stream.fail(lost)
-    #expect(await load.outcome.code == .connectionLost)
+    await expectEqual(load.outcome.code, .connectionLost)
     await film.waitForEnd()
   }
 }
@@ -62,7 +62,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
   func continues() async throws {
     try await file.loseConnection(after: "0123")
     #expect(text == nil)
-    #expect(file.kept == [".json", ".partial"])
+    expectEqual(file.kept, [".json", ".partial"])
 
     let film = file.newRun()
     let part = film.part("3-9/10")
@@ -72,13 +72,14 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     part.finish()
     let response = try await load.value
 
-    #expect(text == "0123456789")
-    #expect(response.status == .ok)
-    #expect(response.content.description == "10 bytes in a file")
-    #expect(response.headers["Content-Length"] == "10" && response.headers["Content-Range"] == nil)
-    #expect(film.ranges == ["bytes=3-"])
-    #expect(film.mock.requests.map { $0.headers["If-Range"] } == [Film.tag])
-    #expect(file.kept == [])
+    expectEqual(text, "0123456789")
+    expectEqual(response.status, .ok)
+    expectEqual(response.content.description, "10 bytes in a file")
+    expectEqual(response.headers["Content-Length"], "10")
+    #expect(response.headers["Content-Range"] == nil)
+    expectEqual(film.ranges, ["bytes=3-"])
+    expectEqual(film.mock.requests.map { $0.headers["If-Range"] }, [Film.tag])
+    expectEqual(file.kept, [])
   }
 
   @Test("A load that ended before its file was moved receives one byte")
@@ -94,8 +95,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await part.sendNext("9")
     part.finish()
 
-    #expect(try await load.value.status == .ok)
-    #expect(text == "0123456789")
+    try await expectEqual(load.value.status, .ok)
+    expectEqual(text, "0123456789")
   }
 
   @Test("A load that fails is continued in the same run, as the strategy allows")
@@ -110,9 +111,9 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await part.sendNext("456789")
     part.finish()
 
-    #expect(try await load.value.bodySize == 10)
-    #expect(text == "0123456789")
-    #expect(film.ranges == ["-", "bytes=4-"])
+    try await expectEqual(load.value.bodySize, 10)
+    expectEqual(text, "0123456789")
+    expectEqual(film.ranges, ["-", "bytes=4-"])
   }
 
   @Test("A cancelled load leaves its bytes to a later run")
@@ -128,8 +129,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     #expect(!load.isCompleted)
     whole.completeCancelled()
 
-    #expect(await load.outcome.text == "cancelled")
-    #expect(file.kept == [".json", ".partial"])
+    await expectEqual(load.outcome.text, "cancelled")
+    expectEqual(file.kept, [".json", ".partial"])
     #expect(text == nil)
   }
 
@@ -141,12 +142,12 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await whole.sendNext("0123")
     while !whole.isAwaited { await Task.yield() }
     load.cancel(.forceImmediately)
-    #expect(load.text == "cancelled")
+    expectEqual(load.text, "cancelled")
     while whole.cancelRequest == nil { await Task.yield() }
     whole.completeCancelled()
     #expect(try await (film.resume --> film.mock).reset().outcome.get() == ())
 
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("A resource that has changed replaces the bytes")
@@ -166,8 +167,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     part.finish()
     _ = try await end.value
 
-    #expect(text == "abcdefghij")
-    #expect(last.mock.requests.map { $0.headers["If-Range"] } == ["\"v2\""])
+    expectEqual(text, "abcdefghij")
+    expectEqual(last.mock.requests.map { $0.headers["If-Range"] }, ["\"v2\""])
   }
 
   @Test(
@@ -179,14 +180,14 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let (part, whole) = (film.part(range, tag: tag), film.whole(tag: "\"v2\""))
     let load = try file.load(in: film)
     while part.cancelRequest == nil { await Task.yield() }
-    #expect(part.cancelRequest?.reason.message == "the response does not continue the file")
+    expectEqual(part.cancelRequest?.reason.message, "the response does not continue the file")
     part.completeCancelled()
     await whole.sendNext("abcdefghij")
     whole.finish()
     _ = try await load.value
 
-    #expect(text == "abcdefghij")
-    #expect(film.ranges == ["bytes=3-", "-"])
+    expectEqual(text, "abcdefghij")
+    expectEqual(film.ranges, ["bytes=3-", "-"])
   }
 
   @Test("The file of another origin is not continued")
@@ -203,7 +204,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     part.completeCancelled()
     _ = try await load.value
 
-    #expect(text == "abcdefghij")
+    expectEqual(text, "abcdefghij")
   }
 
   @Test("A range that cannot be satisfied begins the load again")
@@ -217,7 +218,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     whole.finish()
     _ = try await load.value
 
-    #expect(text == "ab")
+    expectEqual(text, "ab")
   }
 
   @Test("An unsuccessful response is passed on, and the bytes are kept", arguments: [401, 404, 503])
@@ -226,8 +227,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let film = file.newRun()
     film.mock.on("/film", .respond(status: HTTPStatus(status)))
 
-    #expect(try await file.load(in: film).value.status.code == status)
-    #expect(file.kept == [".json", ".partial"])
+    try await expectEqual(file.load(in: film).value.status.code, status)
+    expectEqual(file.kept, [".json", ".partial"])
     #expect(text == nil)
   }
 
@@ -235,7 +236,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
   func weak(tag: String?) async throws {
     try await file.loseConnection(after: "0123", tag: tag)
 
-    #expect(file.kept == [])
+    expectEqual(file.kept, [])
   }
 
   @Test("Bytes are not kept after a failure that a later load would repeat")
@@ -248,8 +249,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     while part.cancelRequest == nil { await Task.yield() }
     part.completeCancelled()
 
-    #expect(await load.outcome.code == .invalidResponse)
-    #expect(file.kept == [])
+    await expectEqual(load.outcome.code, .invalidResponse)
+    expectEqual(file.kept, [])
     #expect(text == nil)
   }
 
@@ -262,10 +263,10 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     film.mock.on("/film", .text("0123456789"))
     whole.fail(HTTPError(.streamOverflow, "The buffer is full. Read faster."))
 
-    #expect(try await load.value.bodySize == 10)
-    #expect(text == "0123456789")
-    #expect(file.kept == [])
-    #expect(film.mock.requests.map { "\($0.delivery)" } == ["as a stream", "in a file"])
+    try await expectEqual(load.value.bodySize, 10)
+    expectEqual(text, "0123456789")
+    expectEqual(file.kept, [])
+    expectEqual(film.mock.requests.map { "\($0.delivery)" }, ["as a stream", "in a file"])
   }
 
   @Test("The size limit and the progress count the bytes of all runs")
@@ -281,7 +282,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     part.finish()
     _ = try await load.value
 
-    #expect(reports.entries == ["3/10", "10/10"])
-    #expect(film.mock.requests.map { "\($0.delivery)" } == ["as a stream, at most 12 bytes"])
+    expectEqual(reports.entries, ["3/10", "10/10"])
+    expectEqual(film.mock.requests.map { "\($0.delivery)" }, ["as a stream, at most 12 bytes"])
   }
 }

@@ -52,9 +52,9 @@ import Testing
     let response = try await api.stream { try HTTPRequest(server.url("/film")) }.value
     let film = try await response.bodyStream.reduce(into: Data()) { $0 += $1 }
 
-    #expect(film == Data(Self.film))
-    #expect(await response.transfer.outcome.text == "success")
-    #expect(server.requests.count == 12)
+    expectEqual(film, Data(Self.film))
+    await expectEqual(response.transfer.outcome.text, "success")
+    expectEqual(server.requests.count, 12)
   }
 
   @Test("A file that is cut eleven times is whole after twelve runs", arguments: [LoopbackStep.close, .reset])
@@ -69,9 +69,10 @@ import Testing
       #expect(code == nil || code == .truncatedBody || code == .connectionLost)
     }
 
-    #expect(try Data(contentsOf: folder.file("film")) == Data(Self.film))
-    #expect(server.requests.count == 12 && Set(server.requests.map { $0.values(for: "Range") }).count > 5)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("partial").path) == [])
+    try expectEqual(Data(contentsOf: folder.file("film")), Data(Self.film))
+    expectEqual(server.requests.count, 12)
+    #expect(Set(server.requests.map { $0.values(for: "Range") }).count > 5)
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.file("partial").path), [])
   }
 
   @Test("A reader that is slower than the server gets the whole body through a small buffer")
@@ -89,6 +90,6 @@ import Testing
     }.value
     let film = try await response.bodyStream.reduce(into: Data()) { $0 += $1 }
 
-    #expect(film == Data(Self.film))
+    expectEqual(film, Data(Self.film))
   }
 }

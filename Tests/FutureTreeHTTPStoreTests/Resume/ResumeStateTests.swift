@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -36,7 +37,7 @@ import Testing
       (201, [("ETag", tag)], false),
     ] as [(Int, [(String, String)], Bool)])
   func canResume(status: Int, fields: [(String, String)], expected: Bool) {
-    #expect((ResumeState(Self.response(status, fields)).validator != nil) == expected)
+    expectEqual((ResumeState(Self.response(status, fields)).validator != nil), expected)
   }
 
   @Test("The request for the rest has the range and the validator, and all fields of the first")
@@ -45,9 +46,9 @@ import Testing
     try base.setHeader("Accept", "video/mp4")
     let request = try Self.state().request(from: base)
 
-    #expect(request.headers["Range"] == "bytes=4-")
-    #expect(request.headers["If-Range"] == Self.tag)
-    #expect(request.headers["Accept"] == "video/mp4")
+    expectEqual(request.headers["Range"], "bytes=4-")
+    expectEqual(request.headers["If-Range"], Self.tag)
+    expectEqual(request.headers["Accept"], "video/mp4")
   }
 
   @Test("A validator beyond ASCII is sent back with the same bytes, and compared by its bytes")
@@ -55,7 +56,7 @@ import Testing
     let state = ResumeState(Self.response(200, [("ETag", "\"é\"")]))
     var (same, other) = (state, state)
 
-    #expect(try state.request(from: anyRequest()).headers["If-Range"] == "\"é\"")
+    try expectEqual(state.request(from: anyRequest()).headers["If-Range"], "\"é\"")
     #expect(try same.accepts(Self.response(200, [("ETag", "\"é\"")])))
     #expect(throws: HTTPError.self) { try other.accepts(Self.response(200, [("ETag", "\"e\u{301}\"")])) }
   }
@@ -90,8 +91,8 @@ import Testing
     let response = Self.response(status, fields)
     let result = Result { () throws(HTTPError) in try state.accepts(response) ? "part" : "whole" }
 
-    #expect((try? result.get()) ?? result.code == expected)
-    if case .failure(let error) = result { #expect(error.response?.status == response.status) }
+    expectEqual((try? result.get()) ?? result.code, expected)
+    if case .failure(let error) = result { expectEqual(error.response?.status, response.status) }
   }
 
   @Test("A body that the platform has decoded cannot be resumed and is no rest, because its bytes count differently")
@@ -115,7 +116,7 @@ import Testing
     let response = Self.response(206, [("Content-Range", "bytes 4-9/10"), ("ETag", Self.tag)])
 
     let error = #expect(throws: HTTPError.self) { try state.accepts(response, maximumSize: 9) }
-    #expect(error?.code == .bodyTooLarge)
+    expectEqual(error?.code, .bodyTooLarge)
     #expect(try state.accepts(response, maximumSize: 10))
   }
 
@@ -127,7 +128,7 @@ import Testing
       try state.accepts(Self.response(status, fields, at: "http://other.example.com/film"))
     }
 
-    #expect(error?.code == .resumedAtOtherOrigin)
+    expectEqual(error?.code, .resumedAtOtherOrigin)
   }
 
   @Test("A body of unknown length is whole if the server says that there is nothing after it")
@@ -141,7 +142,7 @@ import Testing
     let error = #expect(throws: HTTPError.self) {
       try changed.accepts(Self.response(416, [("Content-Range", "bytes */3")]))
     }
-    #expect(error?.code == .representationChanged)
+    expectEqual(error?.code, .representationChanged)
   }
 
   @Test("The bytes that a server sends again are skipped, in chunks of any size", arguments: 1...11)
@@ -154,7 +155,7 @@ import Testing
       rest += try state.received(body[start..<min(start + size, body.count)])
     }
 
-    #expect(rest == Data("456789".utf8))
+    expectEqual(rest, Data("456789".utf8))
     #expect(state.isWhole(after: true))
   }
 
@@ -165,8 +166,8 @@ import Testing
     _ = try state.received(Data(count: 3))
 
     let error = #expect(throws: HTTPError.self) { try state.received(Data(count: 1)) }
-    #expect(error?.code == .invalidResponse)
-    #expect(state.position == 7)
+    expectEqual(error?.code, .invalidResponse)
+    expectEqual(state.position, 7)
     #expect(!state.isWhole(after: true))
   }
 
@@ -175,12 +176,12 @@ import Testing
     var state = try Self.state()
     state.attemptFailed()
     state.attemptFailed()
-    #expect(state.attempt == 3)
+    expectEqual(state.attempt, 3)
     _ = try state.accepts(Self.response(200, [("ETag", Self.tag), ("Content-Length", "10")]))
     _ = try state.received(Data(count: 4))
-    #expect(state.attempt == 3)
+    expectEqual(state.attempt, 3)
     _ = try state.received(Data(count: 1))
-    #expect(state.attempt == 1)
+    expectEqual(state.attempt, 1)
   }
 }
 

@@ -98,11 +98,11 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await third.sendNext("789")
     third.finish()
 
-    #expect(await response.text() == "0123456789")
-    #expect(await response.transfer.outcome.text == "success")
-    #expect(film.ranges == ["-", "bytes=4-", "bytes=7-"])
-    #expect(film.mock.requests.map { $0.headers["If-Range"] } == [nil, Film.tag, Film.tag])
-    #expect(response.status == .ok)
+    await expectEqual(response.text(), "0123456789")
+    await expectEqual(response.transfer.outcome.text, "success")
+    expectEqual(film.ranges, ["-", "bytes=4-", "bytes=7-"])
+    expectEqual(film.mock.requests.map { $0.headers["If-Range"] }, [nil, Film.tag, Film.tag])
+    expectEqual(response.status, .ok)
     await film.waitForEnd()
   }
 
@@ -118,7 +118,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await third.sendNext("789")
     third.finish()
 
-    #expect(await response.text() == "0123456789")
+    await expectEqual(response.text(), "0123456789")
   }
 
   @Test("A failure before the first byte begins at byte 0")
@@ -130,8 +130,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await second.sendNext("0123456789")
     second.finish()
 
-    #expect(await response.text() == "0123456789")
-    #expect(film.ranges == ["-", "bytes=0-"])
+    await expectEqual(response.text(), "0123456789")
+    expectEqual(film.ranges, ["-", "bytes=0-"])
   }
 
   @Test("A server that ignores the range sends the bytes again, and they are skipped")
@@ -145,7 +145,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     second.send("6789")
     second.finish()
 
-    #expect(await response.text() == "0123456789")
+    await expectEqual(response.text(), "0123456789")
   }
 
   @Test("Another representation ends the body with an error, and its bytes are not passed on")
@@ -157,7 +157,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.fail(lost)
     await second.sendNext("abcdefghij")
 
-    #expect(await response.text() == "0123 representationChanged")
+    await expectEqual(response.text(), "0123 representationChanged")
     #expect(second.cancelRequest != nil)
     second.completeCancelled()
     await film.waitForEnd()
@@ -177,7 +177,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.send("0123")
     first.fail(lost)
 
-    #expect(await response.text() == "0123 resumedAtOtherOrigin")
+    await expectEqual(response.text(), "0123 resumedAtOtherOrigin")
     #expect(other.cancelRequest != nil)
     other.completeCancelled()
   }
@@ -195,8 +195,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.send("0123")
     first.fail(lost)
 
-    #expect(await response.text() == "0123 connectionLost")
-    #expect(film.ranges == ["-"])
+    await expectEqual(response.text(), "0123 connectionLost")
+    expectEqual(film.ranges, ["-"])
   }
 
   @Test("A failure that is not transient ends the body")
@@ -207,7 +207,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.send("0123")
     first.fail(HTTPError(.insecureConnection, "The certificate has expired. Renew it."))
 
-    #expect(await response.text() == "0123 insecureConnection")
+    await expectEqual(response.text(), "0123 insecureConnection")
   }
 
   @Test("A request that is sent once is not resumed")
@@ -218,7 +218,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.send("0123")
     first.fail(lost)
 
-    #expect(await response.text() == "0123 connectionLost")
+    await expectEqual(response.text(), "0123 connectionLost")
   }
 
   @Test("Loads of other requests pass unchanged")
@@ -232,7 +232,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     _ = try await film.load { try $0.addHeader(range.name, range.value) }.value
 
     #expect(film.mock.requests.allSatisfy { !$0.headers.contains("Accept-Encoding") })
-    #expect(film.resume.liveCount == 0)
+    expectEqual(film.resume.liveCount, 0)
   }
 
   @Test("A response in memory passes, also if a stream was requested")
@@ -240,8 +240,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     let film = Film()
     film.mock.onOthers(.respond(status: .notFound))
 
-    #expect(try await film.load().value.status == .notFound)
-    #expect(film.mock.requests.map { $0.headers["Accept-Encoding"] } == ["identity"])
+    try await expectEqual(film.load().value.status, .notFound)
+    expectEqual(film.mock.requests.map { $0.headers["Accept-Encoding"] }, ["identity"])
   }
 
   @Test("The limits of the delivery apply to the whole body")
@@ -254,9 +254,9 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     first.fail(lost)
     _ = await second.loaded.outcome
 
-    #expect(deliveries() == ["as a stream, at most 12 bytes", "as a stream, at most 12 bytes"])
+    expectEqual(deliveries(), ["as a stream, at most 12 bytes", "as a stream, at most 12 bytes"])
     film.clock.advance(by: .seconds(5))
-    #expect(response.transfer.text == "bodyNotRead")
+    expectEqual(response.transfer.text, "bodyNotRead")
     #expect(second.cancelRequest != nil)
     second.completeCancelled()
     withExtendedLifetime(response) {}
@@ -276,8 +276,8 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     second.send("789")
     second.finish()
 
-    #expect(await response.text() == "0123456789")
-    #expect(reports.entries == ["7/10", "10/10"])
+    await expectEqual(response.text(), "0123456789")
+    expectEqual(reports.entries, ["7/10", "10/10"])
   }
 }
 

@@ -34,9 +34,9 @@ struct LoopbackServerCloseTests {
     if resets { client.reset() } else { client.close() }
     let record = try await server.waitForClose(of: "/slow").value
 
-    #expect(record.connections[0].state == .closedByClient(while: "/slow"))
-    #expect(record.connections[0].abandonedTarget == "/slow?a=b")
-    #expect(record.openConnectionCount == 0)
+    expectEqual(record.connections[0].state, .closedByClient(while: "/slow"))
+    expectEqual(record.connections[0].abandonedTarget, "/slow?a=b")
+    expectEqual(record.openConnectionCount, 0)
   }
 
   @Test("Only the closed connection is recorded as closed")
@@ -49,8 +49,8 @@ struct LoopbackServerCloseTests {
     clients[3].close()
     let record = try await server.waitForClose(of: "/slow?3").value
 
-    #expect(record.connections.filter { $0.state != .open }.map(\.abandonedTarget) == ["/slow?3"])
-    #expect(record.openConnectionCount == 5)  // Four others and the client of the suite.
+    expectEqual(record.connections.filter { $0.state != .open }.map(\.abandonedTarget), ["/slow?3"])
+    expectEqual(record.openConnectionCount, 5)  // Four others and the client of the suite.
     withExtendedLifetime(clients) {}
   }
 
@@ -64,8 +64,8 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitUntilAllClosed().value
 
-    #expect(record.connections[0].state == .closedByClient(while: nil))
-    #expect(record.abandonedPaths == [])
+    expectEqual(record.connections[0].state, .closedByClient(while: nil))
+    expectEqual(record.abandonedPaths, [])
   }
 
   @Test("A close in a request body abandons that request, which stays incomplete")
@@ -75,8 +75,8 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitForClose(of: "/a").value
 
-    #expect(record.requests[0].progress == .receivingBody)
-    #expect(record.requestCount(to: "/a") == 0)
+    expectEqual(record.requests[0].progress, .receivingBody)
+    expectEqual(record.requestCount(to: "/a"), 0)
   }
 
   @Test("A close in a head is recorded as a malformed request")
@@ -85,8 +85,8 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitUntilAllClosed().value
 
-    #expect(record.malformedRequests.map { String(decoding: $0.head, as: UTF8.self) } == ["GET /a HTTP/1.1\r\nHos"])
-    #expect(record.connections[0].state == .closedByClient(while: nil))
+    expectEqual(record.malformedRequests.map { String(decoding: $0.head, as: UTF8.self) }, ["GET /a HTTP/1.1\r\nHos"])
+    expectEqual(record.connections[0].state, .closedByClient(while: nil))
   }
 
   @Test("A close abandons only the current one of several pipelined requests")
@@ -98,7 +98,7 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitForClose(of: "/1").value
 
-    #expect(record.abandonedPaths == ["/1"])
+    expectEqual(record.abandonedPaths, ["/1"])
   }
 
   @Test("The server detects a close behind unread bytes")
@@ -111,7 +111,7 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitForClose(of: "/a").value
 
-    #expect(record.abandonedPaths == ["/a"])
+    expectEqual(record.abandonedPaths, ["/a"])
   }
 
   @Test("A connection that the server closes first is recorded as closed by the server")
@@ -123,6 +123,6 @@ struct LoopbackServerCloseTests {
     client.close()
     let record = try await server.waitUntilAllClosed().value
 
-    #expect(record.connections.map(\.state) == [.closedByServer])
+    expectEqual(record.connections.map(\.state), [.closedByServer])
   }
 }

@@ -35,12 +35,12 @@ import Testing
     let received = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nok")
     let chosen = handle(.chosen([.send("1"), .hold(gate), .pause(.seconds(2)), .finishSending, .reset, .send("2")]))
 
-    #expect(received == ["began /a", "body ok", "complete", "choose 1 requestComplete"])
-    #expect(chosen == ["write 1"])
-    #expect(handle(.written) == ["hold"])
-    #expect(handle(.gateOpened) == ["timer 2.0 seconds"])
-    #expect(handle(.timeElapsed) == ["finish", "end closedByServer with reset"])
-    #expect(receive("GET / HTTP/1.1\r\n\r\n") == [])
+    expectEqual(received, ["began /a", "body ok", "complete", "choose 1 requestComplete"])
+    expectEqual(chosen, ["write 1"])
+    expectEqual(handle(.written), ["hold"])
+    expectEqual(handle(.gateOpened), ["timer 2.0 seconds"])
+    expectEqual(handle(.timeElapsed), ["finish", "end closedByServer with reset"])
+    expectEqual(receive("GET / HTTP/1.1\r\n\r\n"), [])
   }
 
   @Test("A pipelined request is recorded at once and answered in turn")
@@ -48,25 +48,25 @@ import Testing
     _ = receive("GET /1 HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1")]))
 
-    #expect(receive("GET /2 HTTP/1.1\r\n\r\n") == ["began /2", "complete"])
-    #expect(handle(.written) == ["choose 2 requestComplete"])
+    expectEqual(receive("GET /2 HTTP/1.1\r\n\r\n"), ["began /2", "complete"])
+    expectEqual(handle(.written), ["choose 2 requestComplete"])
   }
 
   @Test("The server looks for an answer after the head and again after the body")
   mutating func moments() {
-    #expect(receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n") == ["began /a", "choose 1 headComplete"])
-    #expect(handle(.chosen(nil)) == [])
-    #expect(receive("o") == ["body o"])
-    #expect(receive("k") == ["body k", "complete", "choose 1 requestComplete"])
+    expectEqual(receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n"), ["began /a", "choose 1 headComplete"])
+    expectEqual(handle(.chosen(nil)), [])
+    expectEqual(receive("o"), ["body o"])
+    expectEqual(receive("k"), ["body k", "complete", "choose 1 requestComplete"])
   }
 
   @Test("After an early answer the server reads the body before the next request")
   mutating func early() {
     _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n")
 
-    #expect(handle(.chosen([.send("early")])) == ["write early"])
-    #expect(handle(.written) == [])
-    #expect(receive("okGET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
+    expectEqual(handle(.chosen([.send("early")])), ["write early"])
+    expectEqual(handle(.written), [])
+    expectEqual(receive("okGET /b HTTP/1.1\r\n\r\n").last, "choose 2 requestComplete")
   }
 
   @Test("A late event changes nothing")
@@ -74,11 +74,11 @@ import Testing
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
     _ = handle(.chosen([.send("1"), .stall]))
 
-    #expect(handle(.timeElapsed) == [])
-    #expect(handle(.gateOpened) == [])
-    #expect(handle(.chosen([.reset])) == [])
-    #expect(handle(.written) == [])
-    #expect(handle(.written) == [])
+    expectEqual(handle(.timeElapsed), [])
+    expectEqual(handle(.gateOpened), [])
+    expectEqual(handle(.chosen([.reset])), [])
+    expectEqual(handle(.written), [])
+    expectEqual(handle(.written), [])
   }
 
   static let slowAnswers: [LoopbackAnswer] = [
@@ -91,44 +91,44 @@ import Testing
     _ = receive("GET /a?b HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n")
     _ = handle(.chosen(answer))
 
-    #expect(handle(.clientLeft) == [#"end closedByClient(while: Optional("/a"))"#])
-    #expect(handle(.clientLeft) == [])
+    expectEqual(handle(.clientLeft), [#"end closedByClient(while: Optional("/a"))"#])
+    expectEqual(handle(.clientLeft), [])
   }
 
   @Test("Reading resumes after the answer that stopped it")
   mutating func readingAgain() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
-    #expect(handle(.chosen([.stopReading, .stopReading, .send("x")])) == ["reading false", "write x"])
-    #expect(handle(.written) == ["reading true"])
+    expectEqual(handle(.chosen([.stopReading, .stopReading, .send("x")])), ["reading false", "write x"])
+    expectEqual(handle(.written), ["reading true"])
   }
 
   @Test("A step reads a number of bytes, or the rest of the request")
   mutating func readingInParts() {
     _ = receive("PUT /a HTTP/1.1\r\nContent-Length: 6\r\n\r\n")
 
-    #expect(handle(.chosen([.stopReading, .read(3), .send("x"), .read(9), .read(1), .close])).last == "reading true")
-    #expect(receive("12") == ["body 12"])
-    #expect(receive("34") == ["body 34", "reading false", "write x"])
-    #expect(handle(.written) == ["reading true"])
-    #expect(receive("56") == ["body 56", "complete", "end closedByServer"])
+    expectEqual(handle(.chosen([.stopReading, .read(3), .send("x"), .read(9), .read(1), .close])).last, "reading true")
+    expectEqual(receive("12"), ["body 12"])
+    expectEqual(receive("34"), ["body 34", "reading false", "write x"])
+    expectEqual(handle(.written), ["reading true"])
+    expectEqual(receive("56"), ["body 56", "complete", "end closedByServer"])
   }
 
   @Test("A drip pauses only between its pieces")
   mutating func drip() {
     _ = receive("GET /a HTTP/1.1\r\n\r\n")
 
-    #expect(handle(.chosen([.drip("abc", chunk: 2, every: .seconds(1))])) == ["write ab"])
-    #expect(handle(.written) == ["timer 1.0 seconds"])
-    #expect(handle(.timeElapsed) == ["write c"])
-    #expect(handle(.written) == [])
-    #expect(receive("GET /b HTTP/1.1\r\n\r\n").last == "choose 2 requestComplete")
+    expectEqual(handle(.chosen([.drip("abc", chunk: 2, every: .seconds(1))])), ["write ab"])
+    expectEqual(handle(.written), ["timer 1.0 seconds"])
+    expectEqual(handle(.timeElapsed), ["write c"])
+    expectEqual(handle(.written), [])
+    expectEqual(receive("GET /b HTTP/1.1\r\n\r\n").last, "choose 2 requestComplete")
   }
 
   @Test("A greeting precedes every answer")
   mutating func greeting() {
-    #expect(handle(.accepted([.send("hello")])) == ["write hello"])
-    #expect(receive("GET /a HTTP/1.1\r\n\r\n") == ["began /a", "complete"])
-    #expect(handle(.written) == ["choose 1 requestComplete"])
+    expectEqual(handle(.accepted([.send("hello")])), ["write hello"])
+    expectEqual(receive("GET /a HTTP/1.1\r\n\r\n"), ["began /a", "complete"])
+    expectEqual(handle(.written), ["choose 1 requestComplete"])
   }
 }

@@ -21,7 +21,8 @@ import Testing
     }
     let record = try await server.waitUntilAllClosed(count: 2_000).value
 
-    #expect(record.connections.count == 2_000 && record.requests.count == 2_000)
+    expectEqual(record.connections.count, 2_000)
+    expectEqual(record.requests.count, 2_000)
     #expect(record.connections.allSatisfy { $0.state == .closedByClient(while: nil) })
   }
 
@@ -37,13 +38,13 @@ import Testing
     let record = try await server.waitUntil { $0.requests.count == 500 }.value
     gate.open()
     for (index, client) in clients.enumerated() {
-      if index.isMultiple(of: 2) { #expect(client.response()?.hasSuffix("yes") == true) } else { client.close() }
+      if index.isMultiple(of: 2) { expectEqual(client.response()?.hasSuffix("yes"), true) } else { client.close() }
     }
     let after = try await server.waitForClose(of: "/stalled", count: 250).value
 
-    #expect(record.openConnectionCount == 500)
-    #expect(after.abandonedPaths == Array(repeating: "/stalled", count: 250))
-    #expect(after.openConnectionCount == 250)
+    expectEqual(record.openConnectionCount, 500)
+    expectEqual(after.abandonedPaths, Array(repeating: "/stalled", count: 250))
+    expectEqual(after.openConnectionCount, 250)
     withExtendedLifetime(clients) {}
   }
 
@@ -62,7 +63,7 @@ import Testing
     let client = try RawClient(port: server.port)
     client.get("/")
 
-    #expect(client.response()?.contains("404") == true)
+    expectEqual(client.response()?.contains("404"), true)
   }
 
   #if os(Linux) || os(macOS)
@@ -85,8 +86,8 @@ import Testing
         let open = descriptorCount(boundTo: server.port)
         server.stop()
 
-        #expect(open == paths.count + 1)
-        #expect(descriptorCount(boundTo: server.port) == 0)
+        expectEqual(open, paths.count + 1)
+        expectEqual(descriptorCount(boundTo: server.port), 0)
         withExtendedLifetime(clients) {}
       }
     }
@@ -101,8 +102,8 @@ import Testing
 
         server = nil
 
-        #expect(client.readToEnd().text == "")
-        #expect(descriptorCount(boundTo: port) == 0)
+        expectEqual(client.readToEnd().text, "")
+        expectEqual(descriptorCount(boundTo: port), 0)
         await #expect(throws: LoopbackWaitError.self) { _ = try await wait?.value }
       }
     }

@@ -75,15 +75,15 @@ import Testing
   func cuts(_ text: String) {
     let whole = Self.read(text)
 
-    for piece in [1, 2, 3, 7] { #expect(Self.read(text, piece: piece) == whole) }
+    for piece in [1, 2, 3, 7] { expectEqual(Self.read(text, piece: piece), whole) }
   }
 
   @Test("A well-formed request is parsed", arguments: good)
   func wellFormed(_ text: String) {
     let read = Self.read(text)
 
-    #expect(read.malformed == [])
-    #expect(read.bodies.count == read.heads.count)
+    expectEqual(read.malformed, [])
+    expectEqual(read.bodies.count, read.heads.count)
     #expect(!read.heads.isEmpty)
   }
 
@@ -91,7 +91,7 @@ import Testing
   func malformed(_ text: String) {
     let read = Self.read(text + "GET / HTTP/1.1\r\n\r\n")
 
-    #expect(read.malformed.count == 1)
+    expectEqual(read.malformed.count, 1)
     #expect(read.heads.count <= 1)
   }
 
@@ -99,26 +99,26 @@ import Testing
   func fields() {
     let head = Self.read(Self.good[1]).heads[0]
 
-    #expect(head.headers.map(\.name) == ["Host", "X-A", "x-a", "Empty"])
-    #expect(head.headers.map(\.value) == ["x", "one", "two:2", ""])
-    #expect(head.bytes == Array(Self.good[1].utf8))
-    #expect(head.target == "/a?b=c")
+    expectEqual(head.headers.map(\.name), ["Host", "X-A", "x-a", "Empty"])
+    expectEqual(head.headers.map(\.value), ["x", "one", "two:2", ""])
+    expectEqual(head.bytes, Array(Self.good[1].utf8))
+    expectEqual(head.target, "/a?b=c")
   }
 
   @Test("The chunks of a body are joined, and its trailers are retained")
   func chunked() {
     let read = Self.read(Self.good[4])
 
-    #expect(read.bodies == [Array("hello\r\n01234567".utf8)])
-    #expect(read.trailers == [[.init(name: "T", value: "1"), .init(name: "U", value: "2")]])
+    expectEqual(read.bodies, [Array("hello\r\n01234567".utf8)])
+    expectEqual(read.trailers, [[.init(name: "T", value: "1"), .init(name: "U", value: "2")]])
   }
 
   @Test("Pipelined requests are parsed one by one")
   func pipelined() {
     let read = Self.read(Self.good[3])
 
-    #expect(read.heads.map(\.target) == ["/", "/next", "/third"])
-    #expect(read.heads.map(\.wantsClose) == [false, false, true])
+    expectEqual(read.heads.map(\.target), ["/", "/next", "/third"])
+    expectEqual(read.heads.map(\.wantsClose), [false, false, true])
   }
 
   @Test(
@@ -130,8 +130,10 @@ import Testing
     let most = Self.read(begin + filler + "\r\n\r\n", piece: piece)
     let more = Self.read(begin + filler + "a\r\n\r\n", piece: piece)
 
-    #expect(most.heads.count == 1 && most.malformed == [])
-    #expect(more.heads.isEmpty && more.malformed == ["a header block over 1048576 bytes"])
+    expectEqual(most.heads.count, 1)
+    expectEqual(most.malformed, [])
+    #expect(more.heads.isEmpty)
+    expectEqual(more.malformed, ["a header block over 1048576 bytes"])
   }
 
   @Test("No bytes crash the parser")

@@ -81,9 +81,9 @@ private enum Framing: CaseIterable, Sendable {
     let (text, end) = client.readToEnd()
     let (body, isWhole) = try #require(framing.decode(text))
 
-    #expect(end == .finished)
-    #expect(body == String(Framing.body.prefix(max(0, position))))
-    #expect(isWhole == (framing == .length && position >= 9))
+    expectEqual(end, .finished)
+    expectEqual(body, String(Framing.body.prefix(max(0, position))))
+    expectEqual(isWhole, (framing == .length && position >= 9))
   }
 
   @Test("A cut at the end of the body comes before the steps that follow it", arguments: Framing.allCases)
@@ -102,8 +102,8 @@ private enum Framing: CaseIterable, Sendable {
     client.get("/a")
     let (text, end) = client.readToEnd()
 
-    #expect(end == .finished)
-    #expect(framing.decode(text)?.body == String(Framing.body.prefix(position)))
+    expectEqual(end, .finished)
+    expectEqual(framing.decode(text)?.body, String(Framing.body.prefix(position)))
   }
 
   @Test("An answer that is no response is cut at its end")
@@ -122,7 +122,7 @@ private enum Framing: CaseIterable, Sendable {
     _ = try await gate.waitForHolders().value
     let head = try #require(client.read(until: "\r\n\r\n"))
     let text = String(decoding: try #require(client.read(framing.length(of: position))), as: UTF8.self)
-    #expect(framing.decode(head + text)?.body == String(Framing.body.prefix(position)))
+    expectEqual(framing.decode(head + text)?.body, String(Framing.body.prefix(position)))
 
     gate.open()
 
@@ -153,7 +153,7 @@ private enum Framing: CaseIterable, Sendable {
     #expect(decoded == (Framing.body, true))
     let pauses = answer.steps.count { if case .bodyPause = $0.kind { true } else { false } }
     let pieces = framing == .length ? [9] : [4, 5]
-    #expect(pauses == pieces.map { ($0 + size - 1) / size }.reduce(0, +) - 1)
+    expectEqual(pauses, pieces.map { ($0 + size - 1) / size }.reduce(0, +) - 1)
   }
 
   @Test("A slow answer stops with its server")
@@ -163,7 +163,7 @@ private enum Framing: CaseIterable, Sendable {
     _ = try #require(client.read(until: "\r\n\r\n0"))
     server.stop()
 
-    #expect(client.readToEnd().text == "")
+    expectEqual(client.readToEnd().text, "")
   }
 
   @Test(
@@ -175,7 +175,7 @@ private enum Framing: CaseIterable, Sendable {
     server.on("/a", end.isReset ? answer.reset(at: end.position) : answer.cut(at: end.position))
     let (text, error) = try await read { text in if text.utf8.count == end.position { gate.open() } }
 
-    #expect(text == String(Framing.body.prefix(end.position)))
+    expectEqual(text, String(Framing.body.prefix(end.position)))
     #expect(error?.code == .truncatedBody || error?.code == .connectionLost)
   }
 
@@ -185,7 +185,7 @@ private enum Framing: CaseIterable, Sendable {
     server.on("/a", framing.answer.held(at: position, by: gate))
     let (text, error) = try await read { text in if text.utf8.count == position { gate.open() } }
 
-    #expect(text == Framing.body)
+    expectEqual(text, Framing.body)
     #expect(error == nil)
   }
 
@@ -194,7 +194,7 @@ private enum Framing: CaseIterable, Sendable {
     server.on("/a", framing.answer.cut(at: 9))
     let (text, error) = try await read { _ in }
 
-    #expect(text == Framing.body)
+    expectEqual(text, Framing.body)
     #expect((error == nil) == (framing == .length))
   }
 

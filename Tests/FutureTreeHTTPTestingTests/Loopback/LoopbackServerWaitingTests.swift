@@ -19,7 +19,7 @@ import Testing
 
     let record = try await server.waitForRequest(to: "/a").value
 
-    #expect(record.requests.map(\.path) == ["/a"])
+    expectEqual(record.requests.map(\.path), ["/a"])
   }
 
   @Test("A wait does not miss a short-lived state")
@@ -30,7 +30,7 @@ import Testing
     let other = try RawClient(port: server.port)
     other.close()
 
-    #expect(try await wait.value.openConnectionCount == 2)
+    try await expectEqual(wait.value.openConnectionCount, 2)
   }
 
   @Test("A wait that times out fails with the server's record, without headers and bodies")
@@ -42,10 +42,10 @@ import Testing
       _ = try await server.waitForRequest(to: "/b", within: .milliseconds(20)).value
     }
 
-    #expect(error?.isTimeout == true)
-    #expect(error?.description.contains("connection 1, open: POST /a") == true)
-    #expect(error?.description.contains("LoopbackServerWaitingTests.swift:") == true)
-    #expect(error?.description.contains("secret") == false)
+    expectEqual(error?.isTimeout, true)
+    expectEqual(error?.description.contains("connection 1, open: POST /a"), true)
+    expectEqual(error?.description.contains("LoopbackServerWaitingTests.swift:"), true)
+    expectEqual(error?.description.contains("secret"), false)
   }
 
   @Test("A wait fails when the server stops or has stopped")
@@ -56,7 +56,7 @@ import Testing
 
     for wait in [before, after] {
       let error = await #expect(throws: LoopbackWaitError.self) { _ = try await wait.value }
-      #expect(error?.isTimeout == false)
+      expectEqual(error?.isTimeout, false)
     }
   }
 
@@ -68,7 +68,7 @@ import Testing
 
     server.stop()
 
-    #expect(try await wait.value.openConnectionCount == 0)
+    try await expectEqual(wait.value.openConnectionCount, 0)
   }
 
   @Test("A cancelled wait completes and evaluates its condition no more")
@@ -98,7 +98,7 @@ import Testing
     _ = try await wait.value
     _ = client.response()
     client.get("/late")
-    #expect(client.response()?.hasSuffix("said in a condition") == true)
+    expectEqual(client.response()?.hasSuffix("said in a condition"), true)
     #expect(!inner.isOpen)
   }
 
@@ -113,7 +113,7 @@ import Testing
     _ = client.readToEnd()
     _ = try await server.waitUntilAllClosed().value
 
-    #expect(server.connections[0].state == .closedByServer)
+    expectEqual(server.connections[0].state, .closedByServer)
   }
 
   @Test("A consumer that blocks does not stop the server")
@@ -140,7 +140,7 @@ import Testing
     client.get("/b")
     _ = client.response()
 
-    #expect(record.requests.map(\.path) == ["/a"])
-    #expect(server.requests.map(\.path) == ["/a", "/b"])
+    expectEqual(record.requests.map(\.path), ["/a"])
+    expectEqual(server.requests.map(\.path), ["/a", "/b"])
   }
 }

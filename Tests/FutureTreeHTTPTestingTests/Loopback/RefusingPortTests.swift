@@ -19,7 +19,8 @@ import Testing
 
     for _ in 0..<3 {
       let error = #expect(throws: LoopbackClientError.self) { try RawClient(port: down.port) }
-      #expect(error?.call == "connect" && error?.number == ECONNREFUSED)
+      expectEqual(error?.call, "connect")
+      expectEqual(error?.number, ECONNREFUSED)
     }
     withExtendedLifetime(down) {}
   }
@@ -30,7 +31,7 @@ import Testing
   func owned(options: [Int32]) throws {
     let down = try RefusingPort()
 
-    #expect(errorOfBinding(to: down.port, options) == EADDRINUSE)
+    expectEqual(errorOfBinding(to: down.port, options), EADDRINUSE)
     #if os(Linux)
       let chosen = errorOfBinding(to: 0, options, systemChoosesOnly: down.port)
       #expect(chosen == EADDRINUSE || chosen == ENOPROTOOPT)  // Linux before 6.3 cannot limit the choice of the system.
@@ -43,7 +44,8 @@ import Testing
     let down = try RefusingPort()
 
     #expect(try HTTPURL(down.url("/a?b")).absoluteString == "http://127.0.0.1:\(down.port)/a?b")
-    #expect(down.environment.host == "127.0.0.1" && down.environment.port.map(Int.init) == down.port)
+    expectEqual(down.environment.host, "127.0.0.1")
+    expectEqual(down.environment.port.map(Int.init), down.port)
   }
 
   #if os(Linux) || os(macOS)
@@ -57,7 +59,7 @@ import Testing
         down = nil
         for _ in 0..<100 { _ = try RefusingPort() }
 
-        #expect(descriptorCount(boundTo: port) == 0)
+        expectEqual(descriptorCount(boundTo: port), 0)
         #expect(dup(0) < before + 100)
       }
     }

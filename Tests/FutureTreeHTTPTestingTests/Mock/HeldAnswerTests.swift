@@ -21,8 +21,8 @@ import Testing
 
     _ = try load()
 
-    #expect(try loaded.outcomeIfCompleted?.get().path == "/")
-    #expect(held.request?.path == "/")
+    try expectEqual(loaded.outcomeIfCompleted?.get().path, "/")
+    expectEqual(held.request?.path, "/")
     #expect(!held.isCompleted)
     held.complete(.cancelled)
     #expect(held.isCompleted)
@@ -35,10 +35,10 @@ import Testing
 
     let receipt = future.cancel()
 
-    #expect(receipt.effect == .delivered)
+    expectEqual(receipt.effect, .delivered)
     #expect(!future.isCompleted)
     #expect(held.complete(.cancelled))
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("A held answer that completes on cancellation ends at once")
@@ -48,9 +48,9 @@ import Testing
 
     future.cancel(reason: "enough")
 
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
     #expect(!held.complete(.cancelled))
-    #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
+    expectEqual(mock.cancelRequests.map(\.reason.message), ["enough"])
   }
 
   @Test("A reset cancels held and delayed answers, and waits for all that do not ignore requests")
@@ -62,14 +62,14 @@ import Testing
 
     let reset = mock.reset()
 
-    #expect(held.map { $0.cancelRequest != nil } == [true, true, true])
-    #expect(mock.cancelRequests.count == 4)
+    expectEqual(held.map { $0.cancelRequest != nil }, [true, true, true])
+    expectEqual(mock.cancelRequests.count, 4)
     #expect(!reset.isCompleted)
     held[0].complete(.cancelled)
-    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
-    #expect(futures.map { $0.outcomeIfCompleted?.ending } == [.cancelled, .cancelled, nil, .cancelled])
+    expectEqual(reset.outcomeIfCompleted?.ending, .succeeded)
+    expectEqual(futures.map { $0.outcomeIfCompleted?.ending }, [.cancelled, .cancelled, nil, .cancelled])
     #expect(held[2].answer())
-    #expect(mock.pendingCount == 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   @Test("A reset does not wait for a delayed answer that is now held and ignores requests")
@@ -81,7 +81,7 @@ import Testing
 
     let reset = mock.reset()
 
-    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(reset.outcomeIfCompleted?.ending, .succeeded)
     #expect(!future.isCompleted)
     stub.held[0].complete(.cancelled)
   }
@@ -93,8 +93,8 @@ import Testing
 
     _ = mock.reset()
 
-    #expect(mock.unusedAnswers == 2)
-    #expect(try load().outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(mock.unusedAnswers, 2)
+    try expectEqual(load().outcomeIfCompleted?.ending, .succeeded)
     #expect(held.cancelRequest == nil)
   }
 
@@ -108,10 +108,10 @@ import Testing
 
     clock.advance(by: .seconds(5))
 
-    #expect(drain.outcomeIfCompleted?.ending == .failed)
+    expectEqual(drain.outcomeIfCompleted?.ending, .failed)
     #expect(!future.isCompleted)
     future.cancel(.forceImmediately)
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
     #expect(!held.answer())
   }
 
@@ -127,7 +127,7 @@ import Testing
       unasked += stub.held.filter { $0.cancelRequest == nil }.count
     }
 
-    #expect(unasked == 0)
+    expectEqual(unasked, 0)
   }
 
   @Test("A held answer reports progress to the request's handler while its load is pending")

@@ -28,13 +28,13 @@ import Testing
     let feed = mock.stream("/feed")
     #expect(!feed.send("early"))
     let response = try await response()
-    #expect(feed.request?.path == "/feed")
+    expectEqual(feed.request?.path, "/feed")
     #expect(feed.send("a") && feed.send("b"))
-    #expect(mock.pendingCount == 1)
+    expectEqual(mock.pendingCount, 1)
 
     #expect(feed.finish() && !feed.finish())
-    #expect(try await text(response) == "ab")
-    #expect(mock.pendingCount == 0)
+    try await expectEqual(text(response), "ab")
+    expectEqual(mock.pendingCount, 0)
     try mock.verify()
   }
 
@@ -46,9 +46,9 @@ import Testing
     feed.fail(HTTPError(.connectionLost, "The connection was closed. Load again."))
 
     var iterator = response.bodyStream.makeAsyncIterator()
-    for _ in 0..<count { #expect(try await iterator.next() == Data("a".utf8)) }
+    for _ in 0..<count { try await expectEqual(iterator.next(), Data("a".utf8)) }
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
-    #expect(error?.code == .connectionLost)
+    expectEqual(error?.code, .connectionLost)
   }
 
   @Test("A cancellation request reaches the transfer, and the test confirms it")
@@ -58,11 +58,11 @@ import Testing
     #expect(!feed.completeCancelled())
     response.transfer.cancel(reason: "the user left")
 
-    #expect(feed.cancelRequest?.reason.message == "the user left")
-    #expect(mock.cancelRequests.map(\.reason.message) == ["the user left"])
+    expectEqual(feed.cancelRequest?.reason.message, "the user left")
+    expectEqual(mock.cancelRequests.map(\.reason.message), ["the user left"])
     #expect(!response.transfer.isCompleted)
     #expect(feed.completeCancelled())
-    #expect(await response.transfer.outcome.ending == .cancelled)
+    await expectEqual(response.transfer.outcome.ending, .cancelled)
   }
 
   @Test("A stream that is dropped by its caller is asked to cancel")
@@ -70,9 +70,9 @@ import Testing
     let feed = mock.stream("/feed", whenCancelled: .complete)
     _ = try await response()
 
-    #expect(feed.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    expectEqual(feed.cancelRequest?.options, .doNotForwardIfOthersWaiting)
     #expect(feed.isCompleted)
-    #expect(mock.pendingCount == 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   @Test("A held stream that is deallocated fails its transfer")
@@ -86,7 +86,7 @@ import Testing
       Issue.record("The transfer has not failed.")
       return
     }
-    #expect(error.code == .transportFailed)
+    expectEqual(error.code, .transportFailed)
   }
 
   @Test("A reset cancels held streams and waits for them")
@@ -95,7 +95,7 @@ import Testing
     let response = try await response()
     let reset = mock.reset()
     #expect(!reset.isCompleted)
-    #expect(feed.cancelRequest?.reason.message == "the mock was reset")
+    expectEqual(feed.cancelRequest?.reason.message, "the mock was reset")
 
     feed.completeCancelled()
     _ = try await reset.value
@@ -111,7 +111,7 @@ import Testing
     #expect(!load.isCompleted)
     feed.finish()
 
-    #expect(try await load.value.body == Data("ab".utf8))
+    try await expectEqual(load.value.body, Data("ab".utf8))
   }
 
   @Test("Scripted chunks are a stream, and a failure cuts them")
@@ -120,7 +120,7 @@ import Testing
       "/feed", .chunks(["a", "b"]), .chunks(["c"], failure: HTTPError(.connectionLost, "cut")),
       .chunks(["d"], failure: HTTPError(.connectionLost, "cut")))
 
-    #expect(try await text(response()) == "ab")
+    try await expectEqual(text(response()), "ab")
     let cut = try await response()
     await #expect(throws: HTTPError.self) { try await text(cut) }
     await #expect(throws: HTTPError.self) { try await response(.buffered()) }
@@ -134,7 +134,7 @@ import Testing
 
     let streamed = try await response()
     #expect(streamed.transfer.isCompleted)
-    #expect(try await text(streamed) == "body")
+    try await expectEqual(text(streamed), "body")
     guard case .file(let written, let size) = try await response(.file(url)).content else {
       Issue.record("The body is not in a file.")
       return
@@ -148,6 +148,6 @@ import Testing
   func failures() async throws {
     mock.on("/feed", .text("missing", status: .notFound), .chunks(["miss", "ing"], status: .notFound))
 
-    for _ in 1...2 { #expect(try await response().body == Data("missing".utf8)) }
+    for _ in 1...2 { try await expectEqual(response().body, Data("missing".utf8)) }
   }
 }

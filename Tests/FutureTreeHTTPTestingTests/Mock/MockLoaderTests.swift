@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("MockLoader") struct MockLoaderTests {
@@ -19,11 +20,11 @@ import Testing
 
     let futures = try (0..<3).map { try load("/\($0)") }
 
-    #expect(try futures[0].outcomeIfCompleted?.get().body == Data("first".utf8))
-    #expect(try futures[1].outcomeIfCompleted?.get().status == .notFound)
-    #expect(futures[2].outcomeIfCompleted?.ending == .failed)
-    #expect(mock.requests.map(\.path) == ["/0", "/1", "/2"])
-    #expect(mock.unusedAnswers == 0)
+    try expectEqual(futures[0].outcomeIfCompleted?.get().body, Data("first".utf8))
+    try expectEqual(futures[1].outcomeIfCompleted?.get().status, .notFound)
+    expectEqual(futures[2].outcomeIfCompleted?.ending, .failed)
+    expectEqual(mock.requests.map(\.path), ["/0", "/1", "/2"])
+    expectEqual(mock.unusedAnswers, 0)
   }
 
   @Test("A load without an answer fails with an error that names the request")
@@ -40,14 +41,14 @@ import Testing
     let held = mock.hold()
     let future = try load("/held")
     #expect(!future.isCompleted)
-    #expect(held.request?.path == "/held")
+    expectEqual(held.request?.path, "/held")
 
     future.cancel(.doNotForwardIfOthersWaiting, reason: "late")
 
-    #expect(held.cancelRequest?.reason.message == "late")
-    #expect(mock.cancelRequests.map(\.options) == [.doNotForwardIfOthersWaiting])
+    expectEqual(held.cancelRequest?.reason.message, "late")
+    expectEqual(mock.cancelRequests.map(\.options), [.doNotForwardIfOthersWaiting])
     #expect(held.answer(body: "all the same"))
-    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(future.outcomeIfCompleted?.ending, .succeeded)
     #expect(!held.answer())
   }
 
@@ -59,6 +60,6 @@ import Testing
     held = nil
     _ = held
 
-    #expect(future.outcomeIfCompleted?.ending == .failed)
+    expectEqual(future.outcomeIfCompleted?.ending, .failed)
   }
 }

@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("MockLoader: stubs") struct MockStubTests {
@@ -22,7 +23,7 @@ import Testing
     mock.on("/*", .status(HTTPStatus(202)))
     mock.on("/a", .status(HTTPStatus(203)))
 
-    #expect(try ["/b", "/a", "/a", "/a"].map(status) == [202, 201, 203, nil])
+    try expectEqual(["/b", "/a", "/a", "/a"].map(status), [202, 201, 203, nil])
   }
 
   @Test("A stub gives its answers in order, each as often as specified")
@@ -30,8 +31,8 @@ import Testing
     mock.on("/thrice", .status(.serviceUnavailable).times(2), .status(.ok))
     mock.on("/ever", .status(.serviceUnavailable), .status(.ok).forever())
 
-    #expect(try (0..<4).map { _ in try status("/thrice") } == [503, 503, 200, nil])
-    #expect(try (0..<4).map { _ in try status("/ever") } == [503, 200, 200, 200])
+    try expectEqual((0..<4).map { _ in try status("/thrice") }, [503, 503, 200, nil])
+    try expectEqual((0..<4).map { _ in try status("/ever") }, [503, 200, 200, 200])
   }
 
   @Test("Each kind of answer completes its load")
@@ -46,8 +47,8 @@ import Testing
 
     #expect(
       (json.status, json.headers["Content-Type"], try json.body) == (.created, "application/json", Data("[1]".utf8)))
-    #expect(text.headers["Content-Type"] == "text/plain; charset=utf-8")
-    #expect(try await load("/make").value.body == Data("/make".utf8))
+    expectEqual(text.headers["Content-Type"], "text/plain; charset=utf-8")
+    try await expectEqual(load("/make").value.body, Data("/make".utf8))
     #expect(throws: HTTPError.self) { try load("/fail").outcomeIfCompleted?.get() }
   }
 
@@ -56,8 +57,8 @@ import Testing
     mock.on("/a", .status(.created))
     let others = mock.onOthers(.status(.forbidden), .status(.notFound))
 
-    #expect(try ["/b", "/a", "/a", "/b"].map(status) == [403, 201, 404, 404])
-    #expect(others.requests.map(\.path) == ["/b", "/a", "/b"])
+    try expectEqual(["/b", "/a", "/a", "/b"].map(status), [403, 201, 404, 404])
+    expectEqual(others.requests.map(\.path), ["/b", "/a", "/b"])
     try mock.verify()
   }
 
@@ -66,23 +67,23 @@ import Testing
     mock.onOthers(.status(.forbidden))
     mock.onOthers(.status(.notFound))
 
-    #expect(try status("/") == 404)
+    try expectEqual(status("/"), 404)
   }
 
   @Test("A stub reports its requests, held answers and unused answers")
   func handle() throws {
     let stub = mock.on("/users/*", .hold().times(2), .status(.ok).forever())
-    #expect(stub.unusedAnswers == 3)
+    expectEqual(stub.unusedAnswers, 3)
 
     let futures = try [load("/users/1"), load("/users/2")]
     futures[1].cancel()
 
-    #expect(stub.requests.map(\.path) == ["/users/1", "/users/2"])
-    #expect(stub.held.map { $0.cancelRequest != nil } == [false, true])
+    expectEqual(stub.requests.map(\.path), ["/users/1", "/users/2"])
+    expectEqual(stub.held.map { $0.cancelRequest != nil }, [false, true])
     #expect("\(stub)".hasSuffix(": 2 of 3 answers given"))
-    #expect(try status("/users/3") == 200)
-    #expect(try status("/users/4") == 200)
-    #expect(stub.unusedAnswers == 0)
+    try expectEqual(status("/users/3"), 200)
+    try expectEqual(status("/users/4"), 200)
+    expectEqual(stub.unusedAnswers, 0)
     for held in stub.held { held.complete(.cancelled) }
   }
 
@@ -93,11 +94,12 @@ import Testing
     let future = try load("/")
 
     clock.advance(by: .seconds(2))
-    #expect(!future.isCompleted && mock.pendingCount == 1)
+    #expect(!future.isCompleted)
+    expectEqual(mock.pendingCount, 1)
     clock.advance(by: .seconds(1))
 
-    #expect(try future.outcomeIfCompleted?.get().status == .created)
-    #expect(mock.pendingCount == 0)
+    try expectEqual(future.outcomeIfCompleted?.get().status, .created)
+    expectEqual(mock.pendingCount, 0)
   }
 
   @Test("A delayed answer that is asked to cancel completes at once and cancels its timer")
@@ -108,9 +110,9 @@ import Testing
 
     future.cancel(reason: "enough")
 
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
-    #expect(clock.timerCount == 0)
-    #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.cancelRequests.map(\.reason.message), ["enough"])
   }
 
   @Test("A held answer with a delay begins after the delay")
@@ -123,9 +125,9 @@ import Testing
     clock.advance(by: .seconds(1))
     future.cancel(reason: "once")
 
-    #expect(mock.cancelRequests.map(\.reason.message) == ["once"])
+    expectEqual(mock.cancelRequests.map(\.reason.message), ["once"])
     #expect(stub.held[0].complete(.cancelled))
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("Closures run outside every lock and can call the mock")
@@ -137,8 +139,8 @@ import Testing
         return HTTPResponse(to: request, status: HTTPStatus(200 + mock.requests.count))
       })
 
-    #expect(try status("/first") == 201)
-    #expect(try status("/second") == 201)
+    try expectEqual(status("/first"), 201)
+    try expectEqual(status("/second"), 201)
   }
 
   @Test("Concurrent loads get each answer once", .timeLimit(.minutes(20)))
@@ -152,7 +154,7 @@ import Testing
       return await group.reduce(into: Set<String>()) { $0.insert($1) }
     }
 
-    #expect(bodies.count == count)
+    expectEqual(bodies.count, count)
     try mock.verify()
   }
 }

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("MockLoader: verification") struct MockVerifyTests {
@@ -18,7 +19,7 @@ import Testing
     for path in ["/", "/ever", "/ever", "/ever", "/held"] { _ = try load(path) }
 
     try mock.verify()
-    #expect(mock.unusedAnswers == 0)
+    expectEqual(mock.unusedAnswers, 0)
     held.complete(.cancelled)
   }
 
@@ -35,15 +36,16 @@ import Testing
     let error = try #require(mock.verificationError)
 
     let file = "FutureTreeHTTPTestingTests/MockVerifyTests.swift"
-    #expect(
-      "\(error)" == """
-        Stubs of a MockLoader were not used up. Send the expected requests, or remove the stubs:
-        - path /users/*, created at \(file):\(line + 1): never used
-        - method POST and path /flaky, created at \(file):\(line + 2): 1 of 3 answers given
-        - any request, created at \(file):\(line + 3): never used
-        - any request, created at \(file):\(line + 4): never used
-        - path /held, created at \(file):\(line + 5): never used
-        """)
+    expectEqual(
+      "\(error)",
+      """
+      Stubs of a MockLoader were not used up. Send the expected requests, or remove the stubs:
+      - path /users/*, created at \(file):\(line + 1): never used
+      - method POST and path /flaky, created at \(file):\(line + 2): 1 of 3 answers given
+      - any request, created at \(file):\(line + 3): never used
+      - any request, created at \(file):\(line + 4): never used
+      - path /held, created at \(file):\(line + 5): never used
+      """)
     withExtendedLifetime(held) {}
   }
 
@@ -66,7 +68,8 @@ import Testing
         - path /once, created at \(file):\(line + 1): all of its answers have been used
         - host other.example.com, created at \(file):\(line + 2): its host is example.com
         """)
-    #expect(error.unusedStubs.isEmpty && error.unexpectedRequests.count == 1)
+    #expect(error.unusedStubs.isEmpty)
+    expectEqual(error.unexpectedRequests.count, 1)
   }
 
   @Test("A long list is truncated")
@@ -75,7 +78,7 @@ import Testing
 
     let error = try #require(mock.verificationError)
 
-    #expect(error.unusedStubs.count == 60)
+    expectEqual(error.unusedStubs.count, 60)
     #expect("\(error)".hasSuffix("- and 10 more"))
   }
 

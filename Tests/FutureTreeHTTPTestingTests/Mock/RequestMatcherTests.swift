@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("RequestMatcher") struct RequestMatcherTests {
@@ -51,7 +52,7 @@ import Testing
       Issue.record("\(outcome)")
       return
     }
-    #expect(error.mismatches.count == 1)
+    expectEqual(error.mismatches.count, 1)
     #expect(
       error.mismatches[0].hasPrefix("\(matcher), created at FutureTreeHTTPTestingTests/RequestMatcherTests.swift:"))
     #expect(error.mismatches[0].hasSuffix(": \(reason)"))

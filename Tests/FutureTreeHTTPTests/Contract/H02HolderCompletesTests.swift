@@ -29,15 +29,17 @@ struct H02HolderCompletesTests {
   /// Expects that no load and no timer is left, and that the chain can be reset and used.
   private func expectNothingLeft(_ api: any HTTPLoader, _ pause: () -> Int, goOn: () -> Void) {
     let reset = api.reset()
-    #expect(end.resetCount == 1)
+    expectEqual(end.resetCount, 1)
     end.endReset()
-    #expect(reset.text == "success" && clock.timerCount == 0 && pause() == 0)
-    #expect(end.mock.pendingCount == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(pause(), 0)
+    expectEqual(end.mock.pendingCount, 0)
 
     end.mock.answer()
     let load = api.load(try! HTTPRequest(.get, path: "after"))
     goOn()
-    #expect(load.text == "success")
+    expectEqual(load.text, "success")
   }
 
   @Test("A request that is paused at any step goes no further after a cancellation", arguments: steps, options)
@@ -47,12 +49,13 @@ struct H02HolderCompletesTests {
     let calls = Locked(0)
     let load = api.load(try HTTPRequest(.get, path: "users/1"))
     load.observe { _ in calls.withLock { $0 += 1 } }
-    #expect(pause.count == 1)
+    expectEqual(pause.count, 1)
 
     load.cancel(options)
     pause.goOn()
 
-    #expect(load.text == "cancelled" && calls.value == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(calls.value, 1)
     #expect(end.mock.requests.isEmpty)
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
@@ -65,13 +68,14 @@ struct H02HolderCompletesTests {
     end.mock.answer()
     let load = api.load(try HTTPRequest(.get, path: "users/1"))
     load.observe { _ in calls.withLock { $0 += 1 } }
-    #expect(pause.count == 1)
+    expectEqual(pause.count, 1)
 
     load.cancel(options)
     pause.goOn()
 
-    #expect(load.text == "cancelled" && calls.value == 1)
-    #expect(end.mock.requests.count == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(calls.value, 1)
+    expectEqual(end.mock.requests.count, 1)
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
 
@@ -84,11 +88,11 @@ struct H02HolderCompletesTests {
     pause.goOn()
 
     load.cancel(options)
-    #expect(load.text == (options.contains(.forceImmediately) ? "cancelled" : "pending"))
-    #expect(held.cancelRequest?.options == options.subtracting(.forceImmediately))
+    expectEqual(load.text, (options.contains(.forceImmediately) ? "cancelled" : "pending"))
+    expectEqual(held.cancelRequest?.options, options.subtracting(.forceImmediately))
     held.complete(.cancelled)
 
-    #expect(load.text == "cancelled")
+    expectEqual(load.text, "cancelled")
     expectNothingLeft(api, { pause.count }, goOn: pause.goOn)
   }
 
@@ -99,7 +103,7 @@ struct H02HolderCompletesTests {
     let load = api.load(try HTTPRequest(.get, path: "users/1"))
 
     load.cancel(.doNotForwardRequest)
-    #expect(load.text == "cancelled")
+    expectEqual(load.text, "cancelled")
     end.mock.answer()
     pause.goOn()
 

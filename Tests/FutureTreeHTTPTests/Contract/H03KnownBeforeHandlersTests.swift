@@ -53,8 +53,9 @@ struct H03KnownBeforeHandlersTests {
     let load = api.load(anyRequest())
     load.cancel()
 
-    #expect(
-      log.entries == [
+    expectEqual(
+      log.entries,
+      [
         "the transport is asked; layers know: [true, true, true]", "inner ends", "middle ends", "outer ends",
       ])
     #expect(load.isCompleted)
@@ -74,6 +75,7 @@ struct H03KnownBeforeHandlersTests {
     load.cancel()
     held.complete(.failure(HTTPError(.connectionLost, "the transport reports a cancellation like this")))
 
-    #expect(load.text == "connectionLost" && mock.requests.count == 1)
+    expectEqual(load.text, "connectionLost")
+    expectEqual(mock.requests.count, 1)
   }
 }

@@ -34,7 +34,7 @@ struct H04AfterCompletionTests {
       let load = (ResetGuard() --> Autocancel() --> layer --> mock).load(anyRequest())
       if isCancelled { load.cancel() }
       gate.succeed()
-      #expect(load.text == (isCancelled ? "cancelled" : "success"))
+      expectEqual(load.text, (isCancelled ? "cancelled" : "success"))
     }
 
     #expect(held == nil)
@@ -58,7 +58,8 @@ struct H04AfterCompletionTests {
     load.cancel(.forceImmediately)
     held.answer()
 
-    #expect(load.text == "cancelled" && written.value == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(written.value, 0)
   }
 
   @Test("A cancellation request after completion is too late and reaches no handler")
@@ -69,6 +70,8 @@ struct H04AfterCompletionTests {
 
     let receipt = load.cancel(.forceImmediately)
 
-    #expect(receipt.effect == .tooLate(.succeeded) && load.text == "success" && mock.cancelRequests.isEmpty)
+    expectEqual(receipt.effect, .tooLate(.succeeded))
+    expectEqual(load.text, "success")
+    #expect(mock.cancelRequests.isEmpty)
   }
 }

@@ -19,11 +19,11 @@ struct H05TransportConfirmsTests {
     _ = await server.waitForRequest(to: "/held").outcome
 
     let receipt = load.cancel(options)
-    #expect(receipt.effect == .delivered)
-    #expect(await load.outcome.ending == .cancelled)
+    expectEqual(receipt.effect, .delivered)
+    await expectEqual(load.outcome.ending, .cancelled)
 
     // The only connection is free for another load.
-    #expect(try await loader.load(try HTTPRequest(server.url("/next"))).value.body.count == 4)
+    try await expectEqual(loader.load(try HTTPRequest(server.url("/next"))).value.body.count, 4)
     _ = try await server.waitForClose(of: "/held").value
   }
 
@@ -37,8 +37,8 @@ struct H05TransportConfirmsTests {
 
     load.cancel(.forceImmediately)
 
-    #expect(load.text == "cancelled")
+    expectEqual(load.text, "cancelled")
     let record = try await server.waitForClose(of: "/held").value
-    #expect(record.abandonedPaths == ["/held"])
+    expectEqual(record.abandonedPaths, ["/held"])
   }
 }

@@ -28,16 +28,19 @@ struct H06ResetTests {
 
     let reset = api.reset()
     let refused = api.load(anyRequest())
-    #expect(log.entries == ["end loads"] && refused.text == "resetInProgress")
+    expectEqual(log.entries, ["end loads"])
+    expectEqual(refused.text, "resetInProgress")
     load.observe { _ in log("the load ends") }
     held.complete(.cancelled)
 
-    #expect(log.entries == ["end loads", "the load ends", "end resets"])
-    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
+    expectEqual(log.entries, ["end loads", "the load ends", "end resets"])
+    expectEqual(reset.text, "pending")
+    expectEqual(api.load(anyRequest()).text, "resetInProgress")
     end.endReset()
-    #expect(log.entries.last == "store wipes")
+    expectEqual(log.entries.last, "store wipes")
     end.mock.answer()
-    #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
+    expectEqual(reset.text, "success")
+    expectEqual(api.load(anyRequest()).text, "success")
   }
 
   @Test("A reset reaches every layer even if one fails, and reports all failures")
@@ -49,10 +52,10 @@ struct H06ResetTests {
     let reset = api.reset()
     end.endReset(0, .failure(Oops(name: "end")))
 
-    #expect(log.entries == ["end resets", "a wipes", "b wipes", "c wipes"])
-    #expect(reset.text == "resetFailed: a, c, end")
+    expectEqual(log.entries, ["end resets", "a wipes", "b wipes", "c wipes"])
+    expectEqual(reset.text, "resetFailed: a, c, end")
     end.mock.answer()
-    #expect(api.load(anyRequest()).text == "success")
+    expectEqual(api.load(anyRequest()).text, "success")
   }
 
   @Test("Overlapping resets join the running one")
@@ -66,8 +69,9 @@ struct H06ResetTests {
     let third = api.reset()
     end.endReset()
 
-    #expect((resets + [third]).map(\.text) == ["success", "success", "success"])
-    #expect(end.resetCount == 1 && load.text == "cancelled")
+    expectEqual((resets + [third]).map(\.text), ["success", "success", "success"])
+    expectEqual(end.resetCount, 1)
+    expectEqual(load.text, "cancelled")
   }
 
   @Test("A reset without a guard wipes and refuses nothing")
@@ -76,10 +80,11 @@ struct H06ResetTests {
     let reset = api.reset()
     end.mock.answer()
 
-    #expect(api.load(anyRequest()).text == "success")
-    #expect(log.entries == ["end resets", "end loads"])
+    expectEqual(api.load(anyRequest()).text, "success")
+    expectEqual(log.entries, ["end resets", "end loads"])
     end.endReset()
-    #expect(log.entries.last == "store wipes" && reset.text == "success")
+    expectEqual(log.entries.last, "store wipes")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A reset without `Autocancel` waits and cancels nothing")
@@ -90,10 +95,12 @@ struct H06ResetTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(reset.text == "pending" && held.cancelRequest == nil)
+    expectEqual(reset.text, "pending")
+    #expect(held.cancelRequest == nil)
     held.answer()
 
-    #expect(load.text == "success" && reset.text == "success")
+    expectEqual(load.text, "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A layer in two chains drains the loads of both")
@@ -105,12 +112,13 @@ struct H06ResetTests {
     let loads = chains.map { $0.load(anyRequest()) }
 
     let reset = chains[0].reset()
-    #expect(chains.map { $0.load(anyRequest()).text } == ["resetInProgress", "resetInProgress"])
+    expectEqual(chains.map { $0.load(anyRequest()).text }, ["resetInProgress", "resetInProgress"])
     for answer in held { answer.complete(.cancelled) }
     end.endReset()
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
-    #expect(other.resetCount == 0)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(reset.text, "success")
+    expectEqual(other.resetCount, 0)
   }
 
   @Test("A load that races a reset is refused, drained, or admitted after it", .timeLimit(.minutes(20)))
@@ -121,13 +129,14 @@ struct H06ResetTests {
       mock.onOthers(.hold(whenCancelled: .complete))
 
       let (load, reset) = await bothAtOnce({ api.load(anyRequest()) }, { api.reset() })
-      #expect(await reset.outcome.text == "success")
+      await expectEqual(reset.outcome.text, "success")
 
       // Refused, drained, or admitted after the reset: then it is the only load left.
       #expect(["cancelled", "resetInProgress", "pending"].contains(load.text))
-      #expect(mock.pendingCount == (load.isCompleted ? 0 : 1))
+      expectEqual(mock.pendingCount, (load.isCompleted ? 0 : 1))
       load.cancel()
-      #expect(load.isCompleted && mock.pendingCount == 0)
+      #expect(load.isCompleted)
+      expectEqual(mock.pendingCount, 0)
     }
   }
 

@@ -126,7 +126,9 @@ struct H11SentinelTests {
       expectNoSecret(in: [futureLog, futureLog.events, futureLog.text(), futureLog.mermaid()])
     }
 
-    #expect(lines.entries.count == 12 && measurements.value.count == 12 && clock.timerCount == 0)
+    expectEqual(lines.entries.count, 12)
+    expectEqual(measurements.value.count, 12)
+    expectEqual(clock.timerCount, 0)
     for line in lines.entries { print(line) }
     for measurement in measurements.value { print(measurement, measurement.attributes, measurement.samples) }
     expectNoSecret(in: [lines.entries, measurements.value, measurements.value.map(\.samples)])

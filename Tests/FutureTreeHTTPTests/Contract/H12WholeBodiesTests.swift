@@ -32,7 +32,7 @@ struct H12WholeBodiesTests {
       ? SystemLoader(.init(timeout: nil, maximumBodySize: 10))
       : URLSessionLoader(.init(timeout: nil, maximumBodySize: 10))
 
-    #expect(try await outcome(of: answer, over: loader) == "\(answer.code)")
+    try await expectEqual(outcome(of: answer, over: loader), "\(answer.code)")
   }
 
   @Test("An encoded body that the request did not ask for is an error of URLSessionLoader")
@@ -40,7 +40,7 @@ struct H12WholeBodiesTests {
     let answer = Answer("encoded", "Content-Encoding: br\r\nContent-Length: 2\r\n\r\nok", .encodedBody)
     let loader = URLSessionLoader(.init(timeout: nil, maximumBodySize: 10))
 
-    #expect(try await outcome(of: answer, over: loader) == "\(answer.code)")
+    try await expectEqual(outcome(of: answer, over: loader), "\(answer.code)")
   }
 
   private func outcome(of answer: Answer, over loader: any HTTPLoader) async throws -> String {

@@ -56,7 +56,8 @@ import Testing
 
     let load = (Redirect() --> mock).load(try HTTPRequest("https://example.com/a/b"))
 
-    #expect(load.text == "invalidRedirect" && mock.requests.count == 1)
+    expectEqual(load.text, "invalidRedirect")
+    expectEqual(mock.requests.count, 1)
   }
 }
 
@@ -74,7 +75,7 @@ import Testing
 
   @Test("A retry waits until the date that the server sent, in each of its forms", arguments: formsOfDate)
   func dates(text: String) throws {
-    #expect(try delay(text) == .seconds(10))
+    try expectEqual(delay(text), .seconds(10))
   }
 
   @Test(
@@ -83,15 +84,15 @@ import Testing
       ("2", 2000), ("2.0", 2000), ("1.5", 1500), ("0.30", 300), ("5.", 5000), ("2, 2.5", 2500), (" 2 ", 2000),
     ])
   func seconds(text: String, milliseconds: Int) throws {
-    #expect(try delay(text.trimmingCharacters(in: .whitespaces)) == .milliseconds(milliseconds))
+    try expectEqual(delay(text.trimmingCharacters(in: .whitespaces)), .milliseconds(milliseconds))
   }
 
   @Test(
     "A `Retry-After` that cannot be read leaves the delay of the strategy",
     arguments: ["soon", "-1", "1e3", ".5", "1.5.1", "0x10", "Wed, 01 Nov 2023 10:00:10 PST", "2023-11-01T10:00"])
   func unreadable(text: String) throws {
-    #expect(try delay(text) == .milliseconds(250))
-    #expect(try delay(text, .constant(.seconds(3))) == .seconds(3))
+    try expectEqual(delay(text), .milliseconds(250))
+    try expectEqual(delay(text, .constant(.seconds(3))), .seconds(3))
   }
 }
 
@@ -135,7 +136,7 @@ import Testing
   func required(status: Int, body: String) {
     let load = mock(status, body).load(anyRequest()).decoded(as: [Item?].self)
 
-    #expect(load.text == "undecodableBody")
+    expectEqual(load.text, "undecodableBody")
   }
 
   @Test("A value, `null`, and an invalid body are decoded as for other types")

@@ -1,4 +1,5 @@
 import FutureTreeTransportTesting
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -39,7 +40,7 @@ import Testing
       ("2 \r\nab\r\n0\r\n\r\n", "ab."), ("1\r\na\r\n0\r\nT: 1\r\nU: 2\r\n\r\n", "a(T: 1)(U: 2)."),
     ])
   func joined(text: String, result: String) {
-    for piece in [1, 2, 3, 7, .max] { #expect(read(text, piece: piece) == result) }
+    for piece in [1, 2, 3, 7, .max] { expectEqual(read(text, piece: piece), result) }
   }
 
   @Test(
@@ -56,16 +57,16 @@ import Testing
       ("0\r\n\r\nx", "! data after its last chunk"), ("0\r\nT\rU\r\n\r\n", "! a bare carriage return in its trailers"),
     ])
   func refused(text: String, result: String) {
-    for piece in [1, 2, .max] { #expect(read(text, piece: piece) == result) }
+    for piece in [1, 2, .max] { expectEqual(read(text, piece: piece), result) }
   }
 
   @Test("Extensions and trailers are limited")
   func limits() {
     let long = String(repeating: "a", count: ChunkedBody.limit + 1)
 
-    #expect(read("1;\(long)") == "! an extension of a chunk that is too long")
-    #expect(read("0\r\n\(long)") == "! trailers that are too long")
-    #expect(
-      read("1" + String(repeating: " ", count: ChunkedBody.limit + 2)) == "! an extension of a chunk that is too long")
+    expectEqual(read("1;\(long)"), "! an extension of a chunk that is too long")
+    expectEqual(read("0\r\n\(long)"), "! trailers that are too long")
+    expectEqual(
+      read("1" + String(repeating: " ", count: ChunkedBody.limit + 2)), "! an extension of a chunk that is too long")
   }
 }

@@ -48,11 +48,14 @@ import TestSupport
       _ = try await loader.load(request).value
 
       let received = try #require(server.requests.first)
-      #expect(received.method == "POST" && received.target == "/post?q=a%20b" && received.text == "body")
-      #expect(
-        received.headers.map(\.name) == ["Host", "X-Empty", "Accept-Encoding", "Content-Type", "Content-Length"])
-      #expect(received.values(for: "Accept-Encoding") == [BodyDecoder.codings.joined(separator: ", ")])
-      #expect(received.values(for: "Content-Type") == ["text/plain"] && received.values(for: "X-Empty") == [""])
+      expectEqual(received.method, "POST")
+      expectEqual(received.target, "/post?q=a%20b")
+      expectEqual(received.text, "body")
+      expectEqual(
+        received.headers.map(\.name), ["Host", "X-Empty", "Accept-Encoding", "Content-Type", "Content-Length"])
+      expectEqual(received.values(for: "Accept-Encoding"), [BodyDecoder.codings.joined(separator: ", ")])
+      expectEqual(received.values(for: "Content-Type"), ["text/plain"])
+      expectEqual(received.values(for: "X-Empty"), [""])
     }
 
     @Test(
@@ -64,8 +67,9 @@ import TestSupport
       _ = try await loader.load(try request(try HTTPMethod(method))).value
 
       let received = try #require(server.requests.first)
-      #expect(received.method == method && received.values(for: "Content-Type") == [])
-      #expect(received.values(for: "Content-Length") == (method == "DELETE" ? [] : ["0"]))
+      expectEqual(received.method, method)
+      expectEqual(received.values(for: "Content-Type"), [])
+      expectEqual(received.values(for: "Content-Length"), (method == "DELETE" ? [] : ["0"]))
     }
 
     @Test("A GET request with a body is refused")
@@ -73,7 +77,7 @@ import TestSupport
       var request = try request()
       request.body = .data(Data("a".utf8))
 
-      #expect(loader.load(request).outcomeIfCompleted?.code == .forbiddenBody)
+      expectEqual(loader.load(request).outcomeIfCompleted?.code, .forbiddenBody)
     }
 
     // MARK: - Repetitions
@@ -93,9 +97,9 @@ import TestSupport
 
       let response = try await loader.load(second).value
 
-      #expect(try response.body == Data("again".utf8))
-      #expect(server.record.requests(to: "/second").map(\.text) == ["body", "body"])
-      #expect(server.connectionCount == 2)
+      try expectEqual(response.body, Data("again".utf8))
+      expectEqual(server.record.requests(to: "/second").map(\.text), ["body", "body"])
+      expectEqual(server.connectionCount, 2)
     }
 
     @Test("A POST is never repeated, with or without a body", arguments: [true, false])
@@ -106,8 +110,8 @@ import TestSupport
 
       let outcome = await loader.load(second).outcome
 
-      #expect(outcome.code == .connectionLost)
-      #expect(server.record.requests(to: "/second").count == 1)
+      expectEqual(outcome.code, .connectionLost)
+      expectEqual(server.record.requests(to: "/second").count, 1)
     }
 
     @Test("A body that can be read once is not sent twice")
@@ -123,16 +127,16 @@ import TestSupport
 
       let outcome = await loader.load(second).outcome
 
-      #expect(outcome.code == .bodyNotReplayable)
-      #expect(server.record.requests(to: "/second").count == 1)
+      expectEqual(outcome.code, .bodyNotReplayable)
+      expectEqual(server.record.requests(to: "/second").count, 1)
     }
 
     @Test("A request on a new connection that is closed is not repeated")
     func newConnection() async throws {
       server.on("/", .close, .respond())
 
-      #expect(await loader.load(try request()).outcome.code == .connectionLost)
-      #expect(server.requestCount == 1)
+      await expectEqual(loader.load(try request()).outcome.code, .connectionLost)
+      expectEqual(server.requestCount, 1)
     }
 
     // MARK: - Encoded bodies
@@ -152,12 +156,12 @@ import TestSupport
 
       for path in ["/length", "/chunks"] {
         let response = try await loader.load(try request(.get, path)).value
-        #expect(try response.body == Data(BodyDecoderTests.text.utf8))
+        try expectEqual(response.body, Data(BodyDecoderTests.text.utf8))
         #expect(response.headers["Content-Encoding"] == nil && response.headers["Content-Length"] == nil)
         let stream = try await loader.stream { try request(.get, path) }.value
         var streamed = Data()
         for try await chunk in stream.bodyStream { streamed += chunk }
-        #expect(streamed == Data(BodyDecoderTests.text.utf8))
+        expectEqual(streamed, Data(BodyDecoderTests.text.utf8))
       }
     }
 
@@ -168,7 +172,7 @@ import TestSupport
       let half = Array(data.prefix(data.count / 2))
       server.on("/", .respond(headers: [("Content-Encoding", coding)], body: half))
 
-      #expect(await loader.load(try request()).outcome.code == .truncatedBody)
+      await expectEqual(loader.load(try request()).outcome.code, .truncatedBody)
     }
 
     @Test("Without decoding, an encoded body is delivered as it was sent")
@@ -180,7 +184,7 @@ import TestSupport
       let response = try await loader.load(try request()).value
 
       #expect(try response.body == data && response.headers["Content-Encoding"] == coding)
-      #expect((try #require(server.requests.first)).values(for: "Accept-Encoding") == ["identity"])
+      expectEqual((try #require(server.requests.first)).values(for: "Accept-Encoding"), ["identity"])
     }
 
     @Test("A slow reader of a body that decodes to much more pauses the decoder")
@@ -203,8 +207,8 @@ import TestSupport
         await Task.yield()
       }
 
-      #expect(size == count << 17)
-      #expect(await response.transfer.outcome.text == "success")
+      expectEqual(size, count << 17)
+      await expectEqual(response.transfer.outcome.text, "success")
     }
 
     @Test(
@@ -232,8 +236,9 @@ import TestSupport
         #expect(response.bodySize <= size + bufferLimit + 1 << 17)
       }
 
-      #expect(size == body.count && isEqual)
-      #expect(await response.transfer.outcome.text == "success")
+      expectEqual(size, body.count)
+      #expect(isEqual)
+      await expectEqual(response.transfer.outcome.text, "success")
     }
 
     // MARK: - Connections
@@ -245,8 +250,8 @@ import TestSupport
 
       let response = try await loader.load(try HTTPRequest("http://api.example:\(server.port)/")).value
 
-      #expect(try response.body == Data("found".utf8))
-      #expect((try #require(server.requests.first)).values(for: "Host") == ["api.example:\(server.port)"])
+      try expectEqual(response.body, Data("found".utf8))
+      expectEqual((try #require(server.requests.first)).values(for: "Host"), ["api.example:\(server.port)"])
     }
 
     @Test("A name without an address is an error of the name")
@@ -274,7 +279,7 @@ import TestSupport
 
       #expect(await stuck.outcome.text == "cancelled" && other.status == .ok)
       try await loader.reset().value  // Waits until both loads have ended, also for the transport.
-      #expect(loader.liveCount == 0)
+      expectEqual(loader.liveCount, 0)
       ends.succeed()
     }
 
@@ -284,7 +289,7 @@ import TestSupport
 
       let outcome = await loader.load(try HTTPRequest("http://api.example/")).outcome
 
-      #expect(outcome.code == .cannotConnect)
+      expectEqual(outcome.code, .cannotConnect)
       #expect("\(outcome)".contains("/nobody/listens.sock"))
     }
 
@@ -294,7 +299,7 @@ import TestSupport
       do {
         let loader = CurlLoader(.patient)
         _ = try await loader.load(try request()).value
-        #expect(server.openConnectionCount == 1)
+        expectEqual(server.openConnectionCount, 1)
       }
 
       _ = try await server.waitUntilAllClosed().value
@@ -309,7 +314,7 @@ import TestSupport
 
       gate.open()
 
-      #expect(try await load.value.body == Data("late".utf8))
+      try await expectEqual(load.value.body, Data("late".utf8))
       _ = try await server.waitUntilAllClosed().value
     }
 
@@ -325,7 +330,7 @@ import TestSupport
       let loads = try ["a", "b", "c"].map { loader.load(try HTTPRequest("http://\($0).example:\(server.port)/")) }
       _ = try await gate.waitForHolders(2).value
 
-      #expect(server.requestCount == 2)
+      expectEqual(server.requestCount, 2)
       gate.open()
       for load in loads { _ = try await load.value }
     }
@@ -340,18 +345,19 @@ import TestSupport
 
       for index in stride(from: 10, to: 40, by: 2) {
         loads[index].cancel()
-        #expect(await loads[index].outcome.ending == .cancelled)
+        await expectEqual(loads[index].outcome.ending, .cancelled)
       }
-      #expect(server.requestCount == 2)
+      expectEqual(server.requestCount, 2)
       gate.open()
       for (index, load) in loads.enumerated() where index < 10 || !index.isMultiple(of: 2) { _ = try await load.value }
 
       let begun = server.requests.map(\.target)
-      #expect(Set(begun).count == 25 && Set(begun[..<2]) == ["/0", "/1"])
+      expectEqual(Set(begun).count, 25)
+      expectEqual(Set(begun[..<2]), ["/0", "/1"])
       // Two connections are independent, so that a request can overtake the one before it.
       let order = begun.compactMap { Int($0.dropFirst()) }
       #expect(zip(order, order.sorted()).allSatisfy { abs($0 - $1) <= 4 }, "\(order)")
-      #expect(Set(server.requests.map(\.connection)).count == 2)
+      expectEqual(Set(server.requests.map(\.connection)).count, 2)
     }
 
     // MARK: - Proxies
@@ -368,7 +374,8 @@ import TestSupport
       #expect(settings.proxy(for: url) == nil)
       settings.proxy = .environment
       let proxy = try #require(settings.proxy(for: url))
-      #expect(proxy.host == "127.0.0.1" && proxy.port == UInt16(server.port))
+      expectEqual(proxy.host, "127.0.0.1")
+      expectEqual(proxy.port, UInt16(server.port))
     }
 
     @Test("A proxy receives the whole URL, and the credentials of the configuration")
@@ -381,10 +388,10 @@ import TestSupport
 
       let response = try await loader.load(try HTTPRequest("http://api.example/a?b=c")).value
 
-      #expect(try response.body == Data("of the proxy".utf8))
+      try expectEqual(response.body, Data("of the proxy".utf8))
       #expect((try #require(server.requests.first)).target == "http://api.example/a?b=c")
-      #expect(
-        (try #require(server.requests.first)).values(for: "Proxy-Authorization") == ["Basic dXNlcjpwYXNzd29yZA=="])
+      expectEqual(
+        (try #require(server.requests.first)).values(for: "Proxy-Authorization"), ["Basic dXNlcjpwYXNzd29yZA=="])
     }
 
     @Test("A proxy that opens no tunnel is named, and its answer is not a response")
@@ -394,10 +401,11 @@ import TestSupport
 
       let outcome = await loader.load(try HTTPRequest("https://api.example/")).outcome
 
-      #expect(outcome.code == .cannotConnect)
+      expectEqual(outcome.code, .cannotConnect)
       #expect("\(outcome)".contains("The proxy 127.0.0.1:\(server.port) refused"))
       let received = try #require(server.requests.first)
-      #expect(received.method == "CONNECT" && received.target == "api.example:443")
+      expectEqual(received.method, "CONNECT")
+      expectEqual(received.target, "api.example:443")
     }
 
     // MARK: - Facts
@@ -415,7 +423,8 @@ import TestSupport
       for _ in 0..<2 { _ = try await loader.load(try request()).value }
 
       let facts = all.value
-      #expect(facts.map(\.isConnectionReused) == [false, true] && facts.map(\.status) == [.ok, .ok])
+      expectEqual(facts.map(\.isConnectionReused), [false, true])
+      expectEqual(facts.map(\.status), [.ok, .ok])
       #expect(facts.allSatisfy { $0.protocolVersion == "1.1" && $0.peer == "127.0.0.1" && $0.attempts == 1 })
       #expect(facts[0].connected != nil && facts[1].connected == nil && facts[0].secured == nil)
       #expect(facts.allSatisfy { ($0.sent ?? .seconds(9e9)) <= ($0.firstByte ?? .zero) && $0.ended > .zero })
@@ -431,7 +440,7 @@ import TestSupport
 
       for _ in 0..<2 { _ = try await loader.load(try request()).value }
 
-      #expect(all.value.map(\.attempts) == [1, 2])
+      expectEqual(all.value.map(\.attempts), [1, 2])
     }
 
     // MARK: - Security
@@ -442,7 +451,7 @@ import TestSupport
 
       let outcome = await loader.load(try HTTPRequest("https://127.0.0.1:\(server.port)/")).outcome
 
-      #expect(outcome.code == .insecureConnection)
+      expectEqual(outcome.code, .insecureConnection)
     }
 
     @Test("Roots that cannot be read are an error")
@@ -451,7 +460,7 @@ import TestSupport
 
       let outcome = await loader.load(try HTTPRequest("https://127.0.0.1:\(server.port)/")).outcome
 
-      #expect(outcome.code == .insecureConnection)
+      expectEqual(outcome.code, .insecureConnection)
     }
 
     @Test("No text shows the password of a proxy or of a key")
@@ -466,7 +475,7 @@ import TestSupport
       dump(configuration.security, to: &dumped)
 
       #expect(!dumped.contains(sentinel) && !"\(configuration) \(configuration.proxy)".contains(sentinel))
-      #expect("\(configuration.proxy)" == "HTTP, proxy.example:80")
+      expectEqual("\(configuration.proxy)", "HTTP, proxy.example:80")
     }
   }
 #endif

@@ -38,9 +38,9 @@ import TestSupport
         }
 
         try await loader.reset().value
-        #expect(loader.liveCount == 0)
+        expectEqual(loader.liveCount, 0)
         server.on("/next", .respond(body: "next"))
-        #expect(try await loader.load(try HTTPRequest(server.url("/next"))).value.body == Data("next".utf8))
+        try await expectEqual(loader.load(try HTTPRequest(server.url("/next"))).value.body, Data("next".utf8))
       }
     }
 

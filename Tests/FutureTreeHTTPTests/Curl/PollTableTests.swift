@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -7,12 +8,12 @@ import Testing
   func changes() {
     var table = PollTable()
 
-    #expect(table.interestChanged(.write, of: 7) == .add(.write))
-    #expect(table.interestChanged(.write, of: 7) == .none)
-    #expect(table.interestChanged(.read, of: 7) == .change(.read))
-    #expect(table.interestChanged([.read, .write], of: 7) == .change([.read, .write]))
-    #expect(table.interestChanged([], of: 7) == .remove)
-    #expect(table.interestChanged(.read, of: 7) == .add(.read))
+    expectEqual(table.interestChanged(.write, of: 7), .add(.write))
+    expectEqual(table.interestChanged(.write, of: 7), .none)
+    expectEqual(table.interestChanged(.read, of: 7), .change(.read))
+    expectEqual(table.interestChanged([.read, .write], of: 7), .change([.read, .write]))
+    expectEqual(table.interestChanged([], of: 7), .remove)
+    expectEqual(table.interestChanged(.read, of: 7), .add(.read))
     #expect(table.eventArrived(at: 7) == nil)
   }
 
@@ -21,11 +22,11 @@ import Testing
     var table = PollTable()
     _ = table.interestChanged(.read, of: 300)
 
-    #expect(table.interestChanged([], of: 300) == .none)
-    #expect(table.interestChanged(.read, of: 300) == .none)
-    #expect(table.interestChanged([], of: 300) == .none)
-    #expect(table.eventArrived(at: 300) == .remove)
-    #expect(table.interestChanged(.read, of: 300) == .add(.read))
+    expectEqual(table.interestChanged([], of: 300), .none)
+    expectEqual(table.interestChanged(.read, of: 300), .none)
+    expectEqual(table.interestChanged([], of: 300), .none)
+    expectEqual(table.eventArrived(at: 300), .remove)
+    expectEqual(table.interestChanged(.read, of: 300), .add(.read))
   }
 
   @Test("A new socket with the number of a socket that was closed is watched")
@@ -36,7 +37,7 @@ import Testing
 
     table.forget(5)
 
-    #expect(table.interestChanged(.read, of: 5) == .add(.read))
+    expectEqual(table.interestChanged(.read, of: 5), .add(.read))
   }
 
   @Test("A descriptor that is no socket is not watched")
@@ -44,8 +45,8 @@ import Testing
     var table = PollTable()
     table.forget(-1)
 
-    #expect(table.interestChanged([], of: -1) == .none)
-    #expect(table.interestChanged(.read, of: -1) == .none)
+    expectEqual(table.interestChanged([], of: -1), .none)
+    expectEqual(table.interestChanged(.read, of: -1), .none)
   }
 
   @Test("An event of an unknown socket removes it")
@@ -53,6 +54,6 @@ import Testing
     var table = PollTable()
     table.forget(9)
 
-    #expect(table.eventArrived(at: 9) == .remove)
+    expectEqual(table.eventArrived(at: 9), .remove)
   }
 }

@@ -81,7 +81,7 @@ import TestSupport
       _ = await response.transfer.outcome
 
       #expect(String(decoding: body, as: UTF8.self).hasPrefix("HTTP/1.1 TLSv1.3 "))
-      #expect(facts.withLock { $0 } == ["2", "1.1"])
+      expectEqual(facts.withLock { $0 }, ["2", "1.1"])
     }
 
     @Test("Loads at the same time share one connection of HTTP/2, and cancelling some leaves the others")
@@ -96,11 +96,12 @@ import TestSupport
         if case .success(let response) = outcome {
           connections.insert(String(decoding: try response.body, as: UTF8.self).split(separator: " ")[2])
         } else {
-          #expect(index.isMultiple(of: 3) && outcome.text == "cancelled")
+          #expect(index.isMultiple(of: 3))
+          expectEqual(outcome.text, "cancelled")
         }
       }
 
-      #expect(connections.count == 1)
+      expectEqual(connections.count, 1)
     }
 
     @Test("A server is verified with the roots, the pins and the lowest version that were set")
@@ -110,17 +111,17 @@ import TestSupport
 
       #expect(await get(url) { $0.security.roots = .data(pem) }.hasPrefix("HTTP/2.0"))
       #expect(await get(url) { $0.security.pinnedKeys = [pin] }.hasPrefix("HTTP/2.0"))
-      #expect(await get(servers.tls12) == "TLSv1.2")
+      await expectEqual(get(servers.tls12), "TLSv1.2")
 
       let refused = "insecureConnection"
-      #expect(await get(url) { $0.security.roots = .system } == refused)
-      #expect(await get(url) { $0.security.roots = .file("/nowhere") } == refused)
-      #expect(await get(url) { $0.security.pinnedKeys = [Data(count: 32).base64EncodedString()] } == refused)
-      #expect(await get(servers.tls12) { $0.security.minimumVersion = .tls13 } == refused)
-      #expect(
-        await get(url.replacingOccurrences(of: "localhost", with: "other.test")) {
+      await expectEqual(get(url) { $0.security.roots = .system }, refused)
+      await expectEqual(get(url) { $0.security.roots = .file("/nowhere") }, refused)
+      await expectEqual(get(url) { $0.security.pinnedKeys = [Data(count: 32).base64EncodedString()] }, refused)
+      await expectEqual(get(servers.tls12) { $0.security.minimumVersion = .tls13 }, refused)
+      await expectEqual(
+        get(url.replacingOccurrences(of: "localhost", with: "other.test")) {
           $0.addresses = ["other.test": ["127.0.0.1"]]
-        } == refused)
+        }, refused)
     }
 
     @Test("The certificate of the client is shown, and its key may be locked")
@@ -132,11 +133,11 @@ import TestSupport
         }
       }
 
-      #expect(await get(url) == "NONE ")
-      #expect(await answer(key: servers.key, password: nil) == "SUCCESS CN=client of the test")
-      #expect(await answer(key: servers.lockedKey, password: servers.password) == "SUCCESS CN=client of the test")
-      #expect(await answer(key: servers.lockedKey, password: "wrong") == "insecureConnection")
-      #expect(await answer(key: "/nowhere", password: nil) == "insecureConnection")
+      await expectEqual(get(url), "NONE ")
+      await expectEqual(answer(key: servers.key, password: nil), "SUCCESS CN=client of the test")
+      await expectEqual(answer(key: servers.lockedKey, password: servers.password), "SUCCESS CN=client of the test")
+      await expectEqual(answer(key: servers.lockedKey, password: "wrong"), "insecureConnection")
+      await expectEqual(answer(key: "/nowhere", password: nil), "insecureConnection")
     }
 
     // MARK: - Connections
@@ -167,8 +168,8 @@ import TestSupport
       }
 
       #expect(tunnel.hasPrefix("HTTP/2.0 TLSv1.3") && socks.hasPrefix("HTTP/2.0 TLSv1.3"))
-      #expect(refused == "cannotConnect")
-      #expect(await counts() == [before[0] + 1, before[1] + 1])
+      expectEqual(refused, "cannotConnect")
+      await expectEqual(counts(), [before[0] + 1, before[1] + 1])
     }
 
     // MARK: - Messages
@@ -178,12 +179,12 @@ import TestSupport
       let facts = Locked<[CurlExchangeFacts]>([])
       let loader = loader { $0.onExchange = { exchange in facts.withLock { $0.append(exchange) } } }
 
-      #expect(await get(servers.early, over: loader) == "body")
+      await expectEqual(get(servers.early, over: loader), "body")
 
       let exchange = try #require(facts.withLock { $0.first })
-      #expect(exchange.informational.map(\.status) == [HTTPStatus(103)])
-      #expect(exchange.informational.first?.fields.first?.value == "</style.css>; rel=preload")
-      #expect(exchange.trailers.map { "\($0.name): \($0.value)" } == ["X-Checksum: abc"])
+      expectEqual(exchange.informational.map(\.status), [HTTPStatus(103)])
+      expectEqual(exchange.informational.first?.fields.first?.value, "</style.css>; rel=preload")
+      expectEqual(exchange.trailers.map { "\($0.name): \($0.value)" }, ["X-Checksum: abc"])
     }
 
     @Test("Bodies of every coding are decoded to the same text")
@@ -198,7 +199,7 @@ import TestSupport
         #expect(
           try String(decoding: response.body, as: UTF8.self) == text && response.headers["Content-Encoding"] == nil)
       }
-      #expect(await get(url) == text)
+      await expectEqual(get(url), text)
     }
 
     @Test("A large upload arrives whole, over HTTP/2 and HTTP/1.1", arguments: [true, false])
@@ -212,8 +213,8 @@ import TestSupport
       var request = try HTTPRequest(.put, "\(servers.nginx)/put/\(allowsHTTP2)")
       request.body = .data(body)
 
-      #expect(try await loader.load(request).value.status == .created)
-      #expect(try await loader.load(HTTPRequest("\(servers.nginx)/put/\(allowsHTTP2)")).value.body == body)
+      try await expectEqual(loader.load(request).value.status, .created)
+      try await expectEqual(loader.load(HTTPRequest("\(servers.nginx)/put/\(allowsHTTP2)")).value.body, body)
     }
 
     @Test("Redirects, log-ins, cookies, streams and cancellations work with httpbin")
@@ -230,15 +231,15 @@ import TestSupport
           "\"a\": \"b\""))
       var request = try HTTPRequest("\(httpbin)/basic-auth/user/password")
       try request.setHeader("Authorization", "Basic \(Data("user:password".utf8).base64EncodedString())")
-      #expect(try await loader.load(request).value.status == .ok)
+      try await expectEqual(loader.load(request).value.status, .ok)
       request = try HTTPRequest("\(httpbin)/stream/20")
       request.delivery = .stream(bufferLimit: 256)
       var lines = 0
       for try await _ in try await loader.load(request).value.lines { lines += 1 }
-      #expect(lines == 20)
+      expectEqual(lines, 20)
       let delayed = try loader.load(HTTPRequest("\(httpbin)/delay/10"))
       delayed.cancel()
-      #expect(await delayed.outcome.text == "cancelled")
+      await expectEqual(delayed.outcome.text, "cancelled")
     }
   }
 #endif

@@ -6,6 +6,7 @@ import FutureTreeOAuth2
 import FutureTreeRecording
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -90,7 +91,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
       }
     }
 
-    #expect(layers == Set((NamedLayer.all + NamedLayer.transparent).map(\.testDescription)))
+    expectEqual(layers, Set((NamedLayer.all + NamedLayer.transparent).map(\.testDescription)))
   }
 
   @Test("The tree of a chain shows the layers in their order")
@@ -122,7 +123,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     ]
     held.endReset()
 
-    #expect(loads.map { path(of: $0) } == [["BasicAuth"], ["ResetGuard"], ["Throttle"], ["Timeout"]])
+    expectEqual(loads.map { path(of: $0) }, [["BasicAuth"], ["ResetGuard"], ["Throttle"], ["Timeout"]])
   }
 
   /// The names of a future and of its upstreams.

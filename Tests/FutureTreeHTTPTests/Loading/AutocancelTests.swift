@@ -26,16 +26,17 @@ struct AutocancelTests {
 
     let reset = api.reset()
 
-    #expect(held.map { $0.cancelRequest == nil } == [true, false, false])
-    #expect(held[1].cancelRequest?.reason.kind == .reset)
+    expectEqual(held.map { $0.cancelRequest == nil }, [true, false, false])
+    expectEqual(held[1].cancelRequest?.reason.kind, .reset)
     held[1].complete(.cancelled)
-    #expect(end.resetCount == 0)
+    expectEqual(end.resetCount, 0)
     held[2].complete(.cancelled)
-    #expect(end.resetCount == 1 && reset.text == "pending")
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "pending")
     end.endReset()
-    #expect(reset.text == "success")
-    #expect(loads.map(\.text) == ["success", "cancelled", "cancelled"])
-    #expect(clock.timerCount == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(loads.map(\.text), ["success", "cancelled", "cancelled"])
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A reset without loads in flight is forwarded at once")
@@ -45,9 +46,10 @@ struct AutocancelTests {
 
     let reset = api.reset()
 
-    #expect(load.text == "success" && end.resetCount == 1)
+    expectEqual(load.text, "success")
+    expectEqual(end.resetCount, 1)
     end.endReset()
-    #expect(reset.text == "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A reset cancels both loads of one request value (H7, one load, one execution)")
@@ -59,8 +61,9 @@ struct AutocancelTests {
     let reset = api.reset()
     for answer in held { answer.complete(.cancelled) }
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"])
-    #expect(end.resetCount == 1 && reset.text == "pending")
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "pending")
   }
 
   @Test("A load that succeeds during a reset keeps its success")
@@ -71,7 +74,8 @@ struct AutocancelTests {
     _ = api.reset()
     held.answer()
 
-    #expect(load.text == "success" && end.resetCount == 1)
+    expectEqual(load.text, "success")
+    expectEqual(end.resetCount, 1)
   }
 
   @Test("The drain timeout ends a reset when the transport ignores cancellation")
@@ -81,12 +85,15 @@ struct AutocancelTests {
 
     let reset = api.reset()
     clock.advance(by: .seconds(4))
-    #expect(load.text == "pending" && end.resetCount == 0)
+    expectEqual(load.text, "pending")
+    expectEqual(end.resetCount, 0)
     clock.advance(by: .seconds(1))
 
-    #expect(load.text == "cancelled" && end.resetCount == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(end.resetCount, 1)
     end.endReset()
-    #expect(reset.text == "success" && clock.timerCount == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(clock.timerCount, 0)
     #expect(held.cancelRequest != nil)
   }
 
@@ -101,9 +108,9 @@ struct AutocancelTests {
     _ = api.reset()
     clock.advance(by: .seconds(timeout == nil ? 1_000_000 : 0))
 
-    #expect(load.text == (timeout == nil ? "pending" : "cancelled"))
+    expectEqual(load.text, (timeout == nil ? "pending" : "cancelled"))
     held.complete(.cancelled)
-    #expect(end.resetCount == 1)
+    expectEqual(end.resetCount, 1)
   }
 
   @Test("A load that begins during a reset is not drained")
@@ -116,7 +123,9 @@ struct AutocancelTests {
     held[0].complete(.cancelled)
 
     #expect(held[1].cancelRequest == nil)
-    #expect(before.text == "cancelled" && during.text == "pending" && end.resetCount == 1)
+    expectEqual(before.text, "cancelled")
+    expectEqual(during.text, "pending")
+    expectEqual(end.resetCount, 1)
     withExtendedLifetime((reset, held)) {}
   }
 
@@ -129,7 +138,8 @@ struct AutocancelTests {
     let reset = api.reset()
     promise.succeed(anyRequest())
 
-    #expect(load.text == "cancelled" && log.entries == ["end resets"])
+    expectEqual(load.text, "cancelled")
+    expectEqual(log.entries, ["end resets"])
     withExtendedLifetime(reset) {}
   }
 
@@ -145,8 +155,9 @@ struct AutocancelTests {
     for answer in held { answer.complete(.cancelled) }
     end.endReset()
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"])
-    #expect(reset.text == "success" && log.entries.last == "end resets")
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(reset.text, "success")
+    expectEqual(log.entries.last, "end resets")
   }
 
   @Test("A reset cancels a load that its caller shares with others")
@@ -159,7 +170,8 @@ struct AutocancelTests {
     #expect(held.cancelRequest != nil)
     held.complete(.cancelled)
 
-    #expect(load.text == "cancelled" && end.resetCount == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(end.resetCount, 1)
     withExtendedLifetime(tokens) {}
     withExtendedLifetime(reset) {}
   }
@@ -174,10 +186,12 @@ struct AutocancelTests {
     load.cancel(options)
 
     let reset = waiting.reset()
-    #expect(load.text == "cancelled" && source.cancelRequest != nil && end.resetCount == 0)
+    expectEqual(load.text, "cancelled")
+    #expect(source.cancelRequest != nil)
+    expectEqual(end.resetCount, 0)
     source.succeed(anyRequest())
 
-    #expect(log.entries == ["end resets"])
+    expectEqual(log.entries, ["end resets"])
     withExtendedLifetime(reset) {}
   }
 
@@ -196,7 +210,8 @@ struct AutocancelTests {
 
     let load = api.load(anyRequest())
 
-    #expect(load.text == "cancelled" && held.cancelRequest?.options == [])
+    expectEqual(load.text, "cancelled")
+    expectEqual(held.cancelRequest?.options, [])
     chain.value = nil
   }
 
@@ -209,10 +224,11 @@ struct AutocancelTests {
     let reset = api.reset()
 
     reset.cancel(options)
-    #expect(reset.text == "cancelled" && load.text == "pending")
+    expectEqual(reset.text, "cancelled")
+    expectEqual(load.text, "pending")
     held.complete(.cancelled)
 
-    #expect(end.resetCount == 1)
+    expectEqual(end.resetCount, 1)
   }
 
   @Test("Loads are forgotten when they have ended")
@@ -226,7 +242,9 @@ struct AutocancelTests {
 
     _ = api.reset()
 
-    #expect(end.mock.cancelRequests.count == 1 && end.resetCount == 1 && clock.timerCount == 0)
+    expectEqual(end.mock.cancelRequests.count, 1)
+    expectEqual(end.resetCount, 1)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A queued request is not sent when a reset ends the running load")
@@ -238,8 +256,9 @@ struct AutocancelTests {
 
     let reset = api.reset()
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"])
-    #expect(mock.requests.count == 1 && reset.isCompleted)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled", "cancelled"])
+    expectEqual(mock.requests.count, 1)
+    #expect(reset.isCompleted)
     withExtendedLifetime(held) {}
   }
 }

@@ -25,7 +25,7 @@ import Testing
     let task = mock.task(for: request)
 
     task.cancel()
-    #expect(ending(of: task.future) == .cancelled)
+    expectEqual(ending(of: task.future), .cancelled)
     task.start()
 
     #expect(mock.requests.isEmpty)
@@ -39,8 +39,8 @@ import Testing
 
     feed.cancel()
 
-    #expect(ending(of: feed) == .cancelled)
-    #expect(queue.count == 0)
+    expectEqual(ending(of: feed), .cancelled)
+    expectEqual(queue.count, 0)
     queue.passOn()
     #expect(mock.requests.isEmpty)
   }
@@ -52,8 +52,8 @@ import Testing
 
     feed.cancel()
 
-    #expect(ending(of: feed) == .cancelled)
-    #expect(clock.timerCount == 0)
+    expectEqual(ending(of: feed), .cancelled)
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(2))
     #expect(mock.requests.isEmpty)
   }
@@ -66,11 +66,11 @@ import Testing
     let feed = (SignIn() --> mock).load(request)
 
     feed.cancel(reason: "enough")
-    #expect(token.cancelRequest?.reason.message == "enough")
+    expectEqual(token.cancelRequest?.reason.message, "enough")
     token.end(ending)
 
-    #expect(self.ending(of: feed) == (ending == .failed ? .failed : .cancelled))
-    #expect(mock.requests.map(\.path) == ["/token"])
+    expectEqual(self.ending(of: feed), (ending == .failed ? .failed : .cancelled))
+    expectEqual(mock.requests.map(\.path), ["/token"])
   }
 
   // MARK: - At the transport
@@ -82,11 +82,11 @@ import Testing
 
     feed.cancel(.doNotForwardIfOthersWaiting, reason: "enough")
 
-    #expect(held.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(held.cancelRequest?.reason.message == "enough")
+    expectEqual(held.cancelRequest?.options, .doNotForwardIfOthersWaiting)
+    expectEqual(held.cancelRequest?.reason.message, "enough")
     #expect(!feed.isCompleted)
     held.complete(.cancelled)
-    #expect(ending(of: feed) == .cancelled)
+    expectEqual(ending(of: feed), .cancelled)
   }
 
   @Test("A load that is cancelled on the wire closes its connection")
@@ -98,9 +98,9 @@ import Testing
 
     feed.cancel()
 
-    #expect(await feed.outcome.ending == .cancelled)
+    await expectEqual(feed.outcome.ending, .cancelled)
     let record = try await server.waitForClose(of: "/feed").value
-    #expect(record.abandonedPaths == ["/feed"])
+    expectEqual(record.abandonedPaths, ["/feed"])
   }
 
   @Test("A load that is cancelled while its body arrives closes its connection")
@@ -113,9 +113,9 @@ import Testing
 
     feed.cancel()
 
-    #expect(await feed.outcome.ending == .cancelled)
+    await expectEqual(feed.outcome.ending, .cancelled)
     let record = try await server.waitForClose(of: "/feed").value
-    #expect(record.abandonedPaths == ["/feed"])
+    expectEqual(record.abandonedPaths, ["/feed"])
   }
 
   @Test("A success that arrives after a cancellation request is kept")
@@ -126,7 +126,7 @@ import Testing
     feed.cancel()
     held.answer()
 
-    #expect(ending(of: feed) == .succeeded)
+    expectEqual(ending(of: feed), .succeeded)
   }
 
   @Test("A layer's body that has not begun does not begin after a cancellation request")
@@ -138,8 +138,8 @@ import Testing
     feed.cancel()
     held.answer()
 
-    #expect(ending(of: feed) == .cancelled)
-    #expect(parse.count.value == 0)
+    expectEqual(ending(of: feed), .cancelled)
+    expectEqual(parse.count.value, 0)
   }
 
   @Test("A failure after a cancellation request is not retried")
@@ -151,8 +151,8 @@ import Testing
     feed.cancel()
     held.complete(.failure(HTTPError(.connectionLost, "cut")))
 
-    #expect(ending(of: feed) == .failed)
-    #expect(mock.requests.count == 1)
+    expectEqual(ending(of: feed), .failed)
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("A forced load ends at once")
@@ -162,9 +162,9 @@ import Testing
 
     let receipt = feed.cancel(.forceImmediately)
 
-    #expect(receipt.effect == .completed)
-    #expect(ending(of: feed) == .cancelled)
-    #expect(held.cancelRequest?.options == [])
+    expectEqual(receipt.effect, .completed)
+    expectEqual(ending(of: feed), .cancelled)
+    expectEqual(held.cancelRequest?.options, [])
     held.complete(.cancelled)
   }
 
@@ -179,10 +179,10 @@ import Testing
     #expect(!feed.isCompleted)
     clock.advance(by: .seconds(5))
 
-    #expect(ending(of: patient) == .failed)
+    expectEqual(ending(of: patient), .failed)
     #expect(!feed.isCompleted)
     feed.cancel(.forceImmediately)
-    #expect(ending(of: feed) == .cancelled)
+    expectEqual(ending(of: feed), .cancelled)
     withExtendedLifetime(held) {}
   }
 
@@ -195,7 +195,7 @@ import Testing
     let mine = feed.map { $0.status }
     let theirs = feed.map { $0.headers }
 
-    #expect(mine.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(mine.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     #expect(mine.isCompleted && held.cancelRequest == nil)
     theirs.cancel(.doNotForwardIfOthersWaiting)
 
@@ -224,8 +224,8 @@ import Testing
 
     let effects = (0..<2).map { _ in feed.cancel().effect }
 
-    #expect(effects == [.delivered, .duplicate])
-    #expect(mock.cancelRequests.count == 1)
+    expectEqual(effects, [.delivered, .duplicate])
+    expectEqual(mock.cancelRequests.count, 1)
     held.complete(.cancelled)
   }
 
@@ -247,8 +247,8 @@ import Testing
     let receipt = feed.cancel()
     executor.runAll()
 
-    #expect(receipt.effect == .tooLate(.succeeded))
-    #expect(endings.value == [.succeeded, .succeeded])
+    expectEqual(receipt.effect, .tooLate(.succeeded))
+    expectEqual(endings.value, [.succeeded, .succeeded])
   }
 
   @Test("A queued body does not run once its future is cancelled")
@@ -262,10 +262,10 @@ import Testing
     }
 
     title.cancel()
-    #expect(title.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(title.outcomeIfCompleted?.ending, .cancelled)
     executor.runAll()
 
-    #expect(ending(of: feed) == .succeeded)
+    expectEqual(ending(of: feed), .succeeded)
   }
 
   @Test("A request after the callbacks is too late")
@@ -276,8 +276,8 @@ import Testing
 
     let receipt = task.cancel()
 
-    #expect(receipt.effect == .tooLate(.succeeded))
-    #expect(endings.value == [.succeeded])
+    expectEqual(receipt.effect, .tooLate(.succeeded))
+    expectEqual(endings.value, [.succeeded])
     #expect(task.future.cancelRequest == nil)
   }
 
@@ -288,14 +288,14 @@ import Testing
     let promise = Promise<HTTPResponse>()
     let reasons = Locked<[String]>([])
 
-    #expect(promise.future.cancel(reason: "early").effect == .stored)
+    expectEqual(promise.future.cancel(reason: "early").effect, .stored)
     promise.onRequestCancel { request in
       reasons.withLock { $0.append(request.reason.message) }
       return .complete(.cancelled)
     }
 
-    #expect(reasons.value == ["early"])
-    #expect(ending(of: promise.future) == .cancelled)
+    expectEqual(reasons.value, ["early"])
+    expectEqual(ending(of: promise.future), .cancelled)
   }
 
   @Test("A handler that is installed after completion is released and never runs")
@@ -327,8 +327,8 @@ import Testing
 
     feed.cancel()
 
-    #expect(log.lines == ["the transport is asked, all know: true", "inner is free", "outer is free"])
-    #expect(ending(of: feed) == .cancelled)
+    expectEqual(log.lines, ["the transport is asked, all know: true", "inner is free", "outer is free"])
+    expectEqual(ending(of: feed), .cancelled)
     outermost.value = nil
   }
 }
@@ -339,7 +339,7 @@ extension CancellingALoadTests {
     let tests = try String(contentsOf: URL(filePath: #filePath), encoding: .utf8).matches(of: /@Test\(/).count - 1
 
     #expect(tests > 15)
-    #expect(try Guide("CancellingALoad", of: "FutureTreeHTTP").page().rows.count == tests)
+    try expectEqual(Guide("CancellingALoad", of: "FutureTreeHTTP").page().rows.count, tests)
   }
 }
 

@@ -2,6 +2,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Completion handlers") struct CompletionHandlerTests {
@@ -25,8 +26,8 @@ import Testing
 
     held.answer()
 
-    #expect(outcomes.value == [.succeeded])
-    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(outcomes.value, [.succeeded])
+    expectEqual(task.future.outcomeIfCompleted?.ending, .succeeded)
   }
 
   @Test("The handler runs on its executor, and the task's future completes after it")
@@ -38,7 +39,8 @@ import Testing
     #expect(outcomes.value.isEmpty && !task.future.isCompleted)
     executor.runAll()
 
-    #expect(outcomes.value == [.succeeded] && task.future.isCompleted)
+    expectEqual(outcomes.value, [.succeeded])
+    #expect(task.future.isCompleted)
   }
 
   @Test("A cancelled task calls its handler once", arguments: HTTPTaskTests.options)
@@ -49,7 +51,7 @@ import Testing
     task.cancel(options)
     task.cancel()
 
-    #expect(outcomes.value == [.cancelled])
+    expectEqual(outcomes.value, [.cancelled])
     #expect((held.cancelRequest == nil) == (options == .doNotForwardRequest))
     held.complete(.cancelled)
   }
@@ -60,11 +62,11 @@ import Testing
     let task = begin()
     let other = task.future.map { $0.status }
 
-    #expect(task.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(task.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     other.cancel(.doNotForwardIfOthersWaiting)
 
     #expect(held.cancelRequest != nil)
-    #expect(outcomes.value == [.cancelled])
+    expectEqual(outcomes.value, [.cancelled])
   }
 
   @Test("A handler can run on the main actor")
@@ -78,7 +80,7 @@ import Testing
     }
     _ = await task.future.outcome
 
-    #expect(ending == .succeeded)
+    expectEqual(ending, .succeeded)
   }
 
   @Test("A reset calls its handler on completion")
@@ -90,7 +92,7 @@ import Testing
     #expect(outcomes.value.isEmpty && !reset.isCompleted)
     held.complete(.cancelled)
 
-    #expect(outcomes.value == [.cancelled, .succeeded])
+    expectEqual(outcomes.value, [.cancelled, .succeeded])
     #expect(reset.isCompleted)
   }
 

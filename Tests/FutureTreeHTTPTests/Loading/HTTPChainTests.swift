@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("Chains") struct HTTPChainTests {
@@ -38,8 +39,8 @@ import Testing
 
     let future = api.load(try HTTPRequest("http://example.com/"))
 
-    #expect(future.outcomeIfCompleted?.ending == .succeeded)
-    #expect(stamps() == ["a", "b", "c"])
+    expectEqual(future.outcomeIfCompleted?.ending, .succeeded)
+    expectEqual(stamps(), ["a", "b", "c"])
   }
 
   @Test("Joined layers are a layer, which can be used with several loaders")
@@ -51,8 +52,8 @@ import Testing
 
     for loader in [mock, others] { _ = (front --> loader).load(try HTTPRequest("http://example.com/")) }
 
-    #expect(stamps() == ["a", "b"])
-    #expect(others.requests[0].headers.values(for: "X-Stamp") == ["a", "b"])
+    expectEqual(stamps(), ["a", "b"])
+    expectEqual(others.requests[0].headers.values(for: "X-Stamp"), ["a", "b"])
   }
 
   @Test("An optional layer may be absent", arguments: [true, false])
@@ -66,15 +67,15 @@ import Testing
     _ = api.load(try HTTPRequest("http://example.com/"))
     _ = (front --> mock).load(try HTTPRequest("http://example.com/"))
 
-    #expect(stamps() == (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
+    expectEqual(stamps(), (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
   }
 
   @Test("The text of a chain has the types of its layers and of its end")
   func description() {
     let front: any HTTPLayer = Stamp(name: "secret") --> Counting()
 
-    #expect("\(front --> Retry() --> mock)" == "Stamp --> Counting --> Retry --> MockLoader")
-    #expect("\(Stamp(name: "secret") --> Constant())" == "Stamp --> Constant")
+    expectEqual("\(front --> Retry() --> mock)", "Stamp --> Counting --> Retry --> MockLoader")
+    expectEqual("\(Stamp(name: "secret") --> Constant())", "Stamp --> Constant")
   }
 
   /// A loader that is a value.
@@ -90,8 +91,8 @@ import Testing
 
     let future = api.reset()
 
-    #expect(future.outcomeIfCompleted?.ending == .succeeded)
-    #expect(layers.map { $0.resets.value } == [1, 1])
+    expectEqual(future.outcomeIfCompleted?.ending, .succeeded)
+    expectEqual(layers.map { $0.resets.value }, [1, 1])
   }
 
   @Test("A cancellation request passes through layers that derive futures")
@@ -107,8 +108,8 @@ import Testing
     future.cancel(reason: "enough")
     held.complete(.cancelled)
 
-    #expect(mock.cancelRequests.map(\.reason.message) == ["enough"])
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(mock.cancelRequests.map(\.reason.message), ["enough"])
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("One request loaded twice is two executions: cancelling one leaves the other in flight")
@@ -121,6 +122,6 @@ import Testing
     held[0].complete(.cancelled)
     held[1].answer()
 
-    #expect(futures.map { $0.outcomeIfCompleted?.ending } == [.cancelled, .succeeded])
+    expectEqual(futures.map { $0.outcomeIfCompleted?.ending }, [.cancelled, .succeeded])
   }
 }

@@ -28,9 +28,10 @@ import Testing
 
     let futures = [task.start(), task.start()]
 
-    #expect(mock.requests.count == 1 && task.isStarted)
-    #expect(futures == [task.future, task.future])
-    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(mock.requests.count, 1)
+    #expect(task.isStarted)
+    expectEqual(futures, [task.future, task.future])
+    expectEqual(task.future.outcomeIfCompleted?.ending, .succeeded)
   }
 
   @Test("Two tasks of one request are two executions")
@@ -44,7 +45,7 @@ import Testing
     held[1].answer()
 
     #expect(tasks[0].id != tasks[1].id)
-    #expect(tasks.map { $0.future.outcomeIfCompleted?.ending } == [.cancelled, .succeeded])
+    expectEqual(tasks.map { $0.future.outcomeIfCompleted?.ending }, [.cancelled, .succeeded])
   }
 
   @Test("A task that is dropped before its start breaks its promise, and names its source line")
@@ -69,7 +70,7 @@ import Testing
 
     held.answer()
 
-    #expect(future.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(future.outcomeIfCompleted?.ending, .succeeded)
   }
 
   @Test("A started task does not retain its loader")
@@ -87,7 +88,7 @@ import Testing
     task.start()
 
     #expect(loader == nil)
-    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(task.future.outcomeIfCompleted?.ending, .succeeded)
   }
 
   // MARK: - Cancelling before the start
@@ -103,12 +104,12 @@ import Testing
     task.future.observe { outcome in endings.withLock { $0.append(outcome.ending) } }
 
     let receipt = task.cancel(options, reason: "never mind")
-    #expect(endings.value == [.cancelled])
+    expectEqual(endings.value, [.cancelled])
     task.start()
 
-    #expect(receipt.effect == (options == .forceImmediately ? .completed : .delivered))
-    #expect(endings.value == [.cancelled])
-    #expect(reason(of: task.future.outcomeIfCompleted)?.message == "never mind")
+    expectEqual(receipt.effect, (options == .forceImmediately ? .completed : .delivered))
+    expectEqual(endings.value, [.cancelled])
+    expectEqual(reason(of: task.future.outcomeIfCompleted)?.message, "never mind")
     #expect(mock.requests.isEmpty)
   }
 
@@ -120,13 +121,14 @@ import Testing
 
     let receipt = task.cancel(.doNotForwardIfOthersWaiting, reason: "not I")
     task.start()
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(mock.requests.count == 1 && held.cancelRequest == nil)
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(mock.requests.count, 1)
+    #expect(held.cancelRequest == nil)
     consumer.cancel(.doNotForwardIfOthersWaiting, reason: "nor I")
 
-    #expect(held.cancelRequest?.reason.message == "not I")
+    expectEqual(held.cancelRequest?.reason.message, "not I")
     held.complete(.cancelled)
-    #expect(task.future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(task.future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("A cancellation token reaches a task before and after its start", arguments: [true, false])
@@ -140,8 +142,8 @@ import Testing
     source.cancel(reason: "all of it")
     held.complete(.cancelled)
 
-    #expect(reason(of: task.future.outcomeIfCompleted)?.message == "all of it")
-    #expect((held.cancelRequest != nil) == isStarted)
+    expectEqual(reason(of: task.future.outcomeIfCompleted)?.message, "all of it")
+    expectEqual((held.cancelRequest != nil), isStarted)
   }
 
   // MARK: - Cancelling while it starts
@@ -172,12 +174,12 @@ import Testing
       #expect(held.cancelRequest == nil)
     } else {
       let received = try #require(held.cancelRequest)
-      #expect(received.options == options.subtracting(.forceImmediately))
-      #expect(received.reason.message == "in between")
+      expectEqual(received.options, options.subtracting(.forceImmediately))
+      expectEqual(received.reason.message, "in between")
     }
-    #expect(task.future.isCompleted == (options == .forceImmediately || options == .doNotForwardRequest))
+    expectEqual(task.future.isCompleted, (options == .forceImmediately || options == .doNotForwardRequest))
     held.complete(.cancelled)
-    #expect(task.future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(task.future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   // MARK: - Cancelling after the start
@@ -191,12 +193,12 @@ import Testing
     let receipt = task.cancel(.doNotForwardIfOthersWaiting, reason: "enough")
 
     #expect((receipt.effect, receipt.reached) == (.delivered, 2))
-    #expect(held.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(held.cancelRequest?.reason.fileID == "FutureTreeHTTPTests/HTTPTaskTests.swift")
+    expectEqual(held.cancelRequest?.options, .doNotForwardIfOthersWaiting)
+    expectEqual(held.cancelRequest?.reason.fileID, "FutureTreeHTTPTests/HTTPTaskTests.swift")
     #expect(!task.future.isCompleted)
     held.answer()
-    #expect(task.future.outcomeIfCompleted?.ending == .succeeded)
-    #expect(task.cancel().effect == .tooLate(.succeeded))
+    expectEqual(task.future.outcomeIfCompleted?.ending, .succeeded)
+    expectEqual(task.cancel().effect, .tooLate(.succeeded))
   }
 
   @Test("A forced task ends at once, and the load is cancelled without force")
@@ -205,10 +207,10 @@ import Testing
     let task = mock.task(for: request)
     task.start()
 
-    #expect(task.cancel(.forceImmediately).effect == .completed)
+    expectEqual(task.cancel(.forceImmediately).effect, .completed)
 
     #expect(task.future.isCompleted)
-    #expect(held.cancelRequest?.options == [])
+    expectEqual(held.cancelRequest?.options, [])
     held.complete(.cancelled)
   }
 
@@ -225,7 +227,7 @@ import Testing
       if task.future.outcomeIfCompleted?.ending != .cancelled { Issue.record("Round \(round) did not end cancelled.") }
     }
 
-    #expect(mock.pendingCount == 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   // MARK: - Progress
@@ -237,16 +239,16 @@ import Testing
     var request = request
     request.progress = { progress in reports.withLock { $0.append(progress) } }
     let task = mock.task(for: request)
-    #expect(task.progress == HTTPProgress())
+    expectEqual(task.progress, HTTPProgress())
     task.start()
     let report = HTTPProgress(received: .init(completed: 5, total: 10))
 
     let handler = held.request?.progress
     handler?(report)
 
-    #expect(task.progress == report)
-    #expect(reports.value == [report])
-    #expect(task.progress.received.fraction == 0.5)
+    expectEqual(task.progress, report)
+    expectEqual(reports.value, [report])
+    expectEqual(task.progress.received.fraction, 0.5)
     held.complete(.cancelled)
   }
 
@@ -261,7 +263,7 @@ import Testing
       if !task.future.isCompleted { pending += 1 }
     }
 
-    #expect(pending == 0)
+    expectEqual(pending, 0)
   }
 
   // MARK: - Printing

@@ -11,11 +11,12 @@ import Testing
   func tracked() {
     let work = Promise<Int>()
     let load = live.track(work.future)
-    #expect(live.count == 1)
+    expectEqual(live.count, 1)
 
     work.succeed(1)
 
-    #expect(load.text == "success" && live.count == 0)
+    expectEqual(load.text, "success")
+    expectEqual(live.count, 0)
   }
 
   @Test("A cancellation request reaches the work, and the caller's future waits for it (H5, confirmed cancellation)")
@@ -23,11 +24,13 @@ import Testing
     let work = Promise<Int>()
     let load = live.track(work.future)
 
-    #expect(load.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
+    expectEqual(load.cancel(.doNotForwardIfOthersWaiting).effect, .stored)
 
-    #expect(work.cancelRequest != nil && load.text == "pending")
+    #expect(work.cancelRequest != nil)
+    expectEqual(load.text, "pending")
     work.completeCancelled()
-    #expect(load.text == "cancelled" && live.count == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(live.count, 0)
   }
 
   @Test("Force ends the caller's future but not the work, and a reset waits for it (H6, refuse, drain, wipe)")
@@ -38,10 +41,13 @@ import Testing
     load.cancel(.forceImmediately)
     let reset = live.drain()
 
-    #expect(load.text == "cancelled" && work.cancelRequest?.options == [])
-    #expect(reset.text == "pending" && live.count == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(work.cancelRequest?.options, [])
+    expectEqual(reset.text, "pending")
+    expectEqual(live.count, 1)
     work.completeCancelled()
-    #expect(reset.text == "success" && live.count == 0)
+    expectEqual(reset.text, "success")
+    expectEqual(live.count, 0)
   }
 
   @Test("A reset cancels all work, even if a caller's future is shared, and waits for every outcome")
@@ -55,10 +61,11 @@ import Testing
     #expect(works.allSatisfy { $0.cancelRequest?.reason.kind == .reset })
     works[0].succeed(1)
     works[1].fail(Oops())
-    #expect(reset.text == "pending")
+    expectEqual(reset.text, "pending")
     works[2].completeCancelled()
-    #expect(reset.text == "success" && waiting.map(\.text) == ["success", "oops", "cancelled"])
-    #expect(live.drain().text == "success")
+    expectEqual(reset.text, "success")
+    expectEqual(waiting.map(\.text), ["success", "oops", "cancelled"])
+    expectEqual(live.drain().text, "success")
   }
 
   @Test("Cancelling a reset stops only the wait")
@@ -69,7 +76,8 @@ import Testing
 
     reset.cancel()
 
-    #expect(reset.text == "cancelled" && live.count == 1)
+    expectEqual(reset.text, "cancelled")
+    expectEqual(live.count, 1)
     work.completeCancelled()
   }
 
@@ -87,7 +95,8 @@ import Testing
 
     work.succeed(1)
 
-    #expect(seen.value == 0 && live.count == 0)
+    expectEqual(seen.value, 0)
+    expectEqual(live.count, 0)
   }
 
   @Test("A dropped registry lets its loads end")
@@ -97,6 +106,6 @@ import Testing
 
     work.succeed(1)
 
-    #expect(load.text == "success")
+    expectEqual(load.text, "success")
   }
 }

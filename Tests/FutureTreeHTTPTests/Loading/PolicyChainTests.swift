@@ -127,16 +127,17 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
 
     for point in Point.allCases { journey.go(to: point) }
 
-    #expect(load.text == "success")
-    #expect(journey.mock.requests.map(\.path) == ["/a", "/a", "/b", "/a"])
-    #expect(
-      journey.mock.requests.map { $0.headers["Authorization"] } == (1...3).map { _ in "Bearer access-1" } + [
+    expectEqual(load.text, "success")
+    expectEqual(journey.mock.requests.map(\.path), ["/a", "/a", "/b", "/a"])
+    expectEqual(
+      journey.mock.requests.map { $0.headers["Authorization"] },
+      (1...3).map { _ in "Bearer access-1" } + [
         "Bearer access-2"
       ])
-    #expect(journey.tokens.requests.count == 2)
-    #expect(journey.stored == ["unavailable", "moved", "unauthorized", "done", "4 responses", "4 files"])
-    #expect(journey.leftovers == [])
-    #expect(journey.lines.entries.count == 2)
+    expectEqual(journey.tokens.requests.count, 2)
+    expectEqual(journey.stored, ["unavailable", "moved", "unauthorized", "done", "4 responses", "4 files"])
+    expectEqual(journey.leftovers, [])
+    expectEqual(journey.lines.entries.count, 2)
   }
 
   @Test(
@@ -154,10 +155,11 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     load.cancel(options)
     journey.finish()
 
-    #expect(endings.entries == [point == .ended ? "succeeded" : "cancelled"])
-    #expect(journey.mock.requests.count == sent && journey.stored == stored)
-    #expect(journey.leftovers == [])
-    #expect(journey.lines.entries.count == 2)
+    expectEqual(endings.entries, [point == .ended ? "succeeded" : "cancelled"])
+    expectEqual(journey.mock.requests.count, sent)
+    expectEqual(journey.stored, stored)
+    expectEqual(journey.leftovers, [])
+    expectEqual(journey.lines.entries.count, 2)
   }
 
   @Test("A detached load leaves nothing behind, at any step", arguments: Point.allCases)
@@ -170,8 +172,8 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let ending = load.text
     journey.finish()
 
-    #expect(ending == (point == .ended ? "success" : "cancelled"))
-    #expect(journey.leftovers == [])
+    expectEqual(ending, (point == .ended ? "success" : "cancelled"))
+    expectEqual(journey.leftovers, [])
   }
 
   @Test(
@@ -186,10 +188,11 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     load.cancel()
     journey.go(to: Point(rawValue: point.rawValue + 1)!)
 
-    #expect(load.text == "success")
-    #expect(journey.mock.requests.count == sent && journey.stored == stored)
+    expectEqual(load.text, "success")
+    expectEqual(journey.mock.requests.count, sent)
+    expectEqual(journey.stored, stored)
     journey.finish()
-    #expect(journey.leftovers == [])
+    expectEqual(journey.leftovers, [])
   }
 
   @Test(
@@ -203,12 +206,12 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let reset = journey.api.reset()
     journey.finish()
 
-    #expect(reset.outcomeIfCompleted?.ending == .succeeded)
-    #expect(load.text == (point == .ended ? "success" : "cancelled"))
-    #expect(journey.mock.requests.count == sent)
+    expectEqual(reset.outcomeIfCompleted?.ending, .succeeded)
+    expectEqual(load.text, (point == .ended ? "success" : "cancelled"))
+    expectEqual(journey.mock.requests.count, sent)
     #expect(try journey.store.load().outcomeIfCompleted?.get() == nil)
-    #expect(journey.stored == ["0 responses", "0 files"])
-    #expect(journey.leftovers == [])
+    expectEqual(journey.stored, ["0 responses", "0 files"])
+    expectEqual(journey.leftovers, [])
   }
 
   @Test(
@@ -228,7 +231,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     journey.finish()
 
     #expect(load.isCompleted && next.isCompleted)
-    #expect(journey.leftovers == [])
+    expectEqual(journey.leftovers, [])
     withExtendedLifetime(answer) {}
   }
 }

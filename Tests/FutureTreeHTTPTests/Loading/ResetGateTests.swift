@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -58,6 +59,7 @@ struct ResetGateTests {
 
     let waiting = resets.compactMap { gate.close($0)?.future }
 
-    #expect(waiting.count == 2 && gate.loadEnded().map(\.future) == waiting)
+    expectEqual(waiting.count, 2)
+    expectEqual(gate.loadEnded().map(\.future), waiting)
   }
 }

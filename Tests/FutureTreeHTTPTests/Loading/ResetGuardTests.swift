@@ -22,16 +22,17 @@ struct ResetGuardTests {
   func loads() {
     end.mock.answer()
 
-    #expect(api.load(anyRequest()).text == "success")
+    expectEqual(api.load(anyRequest()).text, "success")
   }
 
   @Test("A reset begins while no other is in flight")
   func resets() {
     let reset = api.reset()
 
-    #expect(reset.text == "pending" && log.entries == ["end resets"])
+    expectEqual(reset.text, "pending")
+    expectEqual(log.entries, ["end resets"])
     end.endReset()
-    #expect(reset.text == "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A load during a reset fails and is not forwarded")
@@ -40,7 +41,8 @@ struct ResetGuardTests {
 
     let load = api.load(anyRequest())
 
-    #expect(load.text == "resetInProgress" && log.entries == ["end resets"])
+    expectEqual(load.text, "resetInProgress")
+    expectEqual(log.entries, ["end resets"])
     withExtendedLifetime(reset) {}
   }
 
@@ -48,10 +50,11 @@ struct ResetGuardTests {
   func joins() {
     let resets = [api.reset(), api.reset(), api.reset()]
 
-    #expect(end.resetCount == 1 && resets.map(\.text) == ["pending", "pending", "pending"])
+    expectEqual(end.resetCount, 1)
+    expectEqual(resets.map(\.text), ["pending", "pending", "pending"])
     end.endReset()
 
-    #expect(resets.map(\.text) == ["success", "success", "success"])
+    expectEqual(resets.map(\.text), ["success", "success", "success"])
   }
 
   // MARK: Loads and resets at the same time
@@ -62,11 +65,11 @@ struct ResetGuardTests {
     end.endReset(0, error.map { .failure($0) } ?? .success(()))
     end.mock.answer()
 
-    #expect(reset.text == (error == nil ? "success" : "resetFailed: \(Oops())"))
-    #expect(api.load(anyRequest()).text == "success")
+    expectEqual(reset.text, (error == nil ? "success" : "resetFailed: \(Oops())"))
+    expectEqual(api.load(anyRequest()).text, "success")
     let again = api.reset()
     end.endReset(1)
-    #expect(again.text == "success")
+    expectEqual(again.text, "success")
   }
 
   @Test("A reset that is requested while a load enters begins when the load has entered")
@@ -83,10 +86,11 @@ struct ResetGuardTests {
 
     let load = chain.value!.load(anyRequest())
 
-    #expect(log.entries == ["a load goes in", "a reset is asked", "end loads", "end resets"])
-    #expect(load.text == "success" && reset.value?.text == "pending")
+    expectEqual(log.entries, ["a load goes in", "a reset is asked", "end loads", "end resets"])
+    expectEqual(load.text, "success")
+    expectEqual(reset.value?.text, "pending")
     end.endReset()
-    #expect(reset.value?.text == "success")
+    expectEqual(reset.value?.text, "success")
     chain.value = nil
   }
 
@@ -98,10 +102,12 @@ struct ResetGuardTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(held.cancelRequest == nil && reset.text == "pending")
-    #expect(api.load(anyRequest()).text == "resetInProgress")
+    #expect(held.cancelRequest == nil)
+    expectEqual(reset.text, "pending")
+    expectEqual(api.load(anyRequest()).text, "resetInProgress")
     held.answer()
-    #expect(load.text == "success" && reset.text == "success")
+    expectEqual(load.text, "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("No state is wiped while an admitted load is in flight")
@@ -112,10 +118,12 @@ struct ResetGuardTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(log.entries == ["end loads", "end resets"])
+    expectEqual(log.entries, ["end loads", "end resets"])
     held.answer()
 
-    #expect(log.entries.last == "store wipes" && load.text == "success" && reset.text == "success")
+    expectEqual(log.entries.last, "store wipes")
+    expectEqual(load.text, "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("Resets join only if all loads of the chain pass the guard", arguments: [true, false])
@@ -125,9 +133,9 @@ struct ResetGuardTests {
 
     let resets = [api.reset(), api.reset()]
 
-    #expect(end.resetCount == (isGuarded ? 1 : 2))
+    expectEqual(end.resetCount, (isGuarded ? 1 : 2))
     for number in 0..<end.resetCount { end.endReset(number) }
-    #expect(resets.map(\.text) == ["success", "success"])
+    expectEqual(resets.map(\.text), ["success", "success"])
   }
 
   @Test(
@@ -138,10 +146,10 @@ struct ResetGuardTests {
 
     first.cancel(options)
 
-    #expect([first, second].map(\.text) == ["cancelled", "pending"])
-    #expect(api.load(anyRequest()).text == "resetInProgress")
+    expectEqual([first, second].map(\.text), ["cancelled", "pending"])
+    expectEqual(api.load(anyRequest()).text, "resetInProgress")
     end.endReset()
-    #expect(second.text == "success")
+    expectEqual(second.text, "success")
   }
 
   @Test("In two chains, the guard refuses the loads of both, and resets each chain separately")
@@ -153,15 +161,15 @@ struct ResetGuardTests {
     let load = chains[1].load(anyRequest())
 
     let first = chains[0].reset()
-    #expect(chains.map { $0.load(anyRequest()).text } == ["resetInProgress", "resetInProgress"])
+    expectEqual(chains.map { $0.load(anyRequest()).text }, ["resetInProgress", "resetInProgress"])
     let second = chains[1].reset()
-    #expect(log.entries == ["b loads", "a resets", "b resets"])
+    expectEqual(log.entries, ["b loads", "a resets", "b resets"])
     ends[0].endReset()
     ends[1].endReset()
 
-    #expect([first, second].map(\.text) == ["pending", "pending"])
+    expectEqual([first, second].map(\.text), ["pending", "pending"])
     held.answer()
-    #expect([first, second, load.map { _ in }].map(\.text) == ["success", "success", "success"])
+    expectEqual([first, second, load.map { _ in }].map(\.text), ["success", "success", "success"])
   }
 
   @Test("Resets join in a chain whose next loader is a value")
@@ -175,9 +183,9 @@ struct ResetGuardTests {
 
     let resets = [api.reset(), api.reset()]
 
-    #expect(end.resetCount == 1)
+    expectEqual(end.resetCount, 1)
     end.endReset()
-    #expect(resets.map(\.text) == ["success", "success"])
+    expectEqual(resets.map(\.text), ["success", "success"])
   }
 
   @Test(
@@ -190,10 +198,11 @@ struct ResetGuardTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(load.text == "cancelled" && reset.text == "pending")
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "pending")
     held.complete(.cancelled)
 
-    #expect(reset.text == "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A layer may lead to another chain with the same guard")
@@ -209,10 +218,12 @@ struct ResetGuardTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(reset.text == "pending" && api.load(anyRequest()).text == "resetInProgress")
+    expectEqual(reset.text, "pending")
+    expectEqual(api.load(anyRequest()).text, "resetInProgress")
     tokens.endReset()
 
     end.mock.answer()
-    #expect(reset.text == "success" && api.load(anyRequest()).text == "success")
+    expectEqual(reset.text, "success")
+    expectEqual(api.load(anyRequest()).text, "success")
   }
 }

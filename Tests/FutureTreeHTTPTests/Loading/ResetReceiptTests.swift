@@ -40,22 +40,24 @@ struct ResetReceiptTests {
     held.complete(.cancelled)
     let receipt = try receipt(of: reset)
 
-    #expect(load.outcomeIfCompleted?.ending == .cancelled && refused.isCompleted)
-    #expect(receipt.parts.map(\.name) == ["ResetGuard", "Autocancel", "Retry", "StoreCookies", "MockLoader"])
+    expectEqual(load.outcomeIfCompleted?.ending, .cancelled)
+    #expect(refused.isCompleted)
+    expectEqual(receipt.parts.map(\.name), ["ResetGuard", "Autocancel", "Retry", "StoreCookies", "MockLoader"])
     #expect(
       receipt.refused == 1 && receipt.parts[1].drained == 1 && receipt.forced == 0 && receipt.wiped == ["1 cookie"])
     #expect(receipt.error == nil)
     #expect(receipt.duration == .seconds(2) && receipt.parts[1].duration == .seconds(2))
-    #expect(receipt.parts[3].duration == .zero)
-    #expect(
-      "\(receipt)" == """
-        reset in 2 s: 1 load refused
-          ResetGuard    2 s  1 load refused
-          Autocancel    2 s  1 load drained
-          Retry         0 s
-          StoreCookies  0 s  wiped 1 cookie
-          MockLoader    0 s
-        """)
+    expectEqual(receipt.parts[3].duration, .zero)
+    expectEqual(
+      "\(receipt)",
+      """
+      reset in 2 s: 1 load refused
+        ResetGuard    2 s  1 load refused
+        Autocancel    2 s  1 load drained
+        Retry         0 s
+        StoreCookies  0 s  wiped 1 cookie
+        MockLoader    0 s
+      """)
   }
 
   @Test("Loads that do not end in time are counted as forced")
@@ -98,8 +100,8 @@ struct ResetReceiptTests {
     let api = ResetGuard() --> Broken() --> mock
     let receipt = try receipt(of: api.resetWithReceipt(clock: clock))
 
-    #expect(receipt.error?.errors.count == 1)
-    #expect(receipt.parts.map(\.errors.count) == [0, 1, 0])
+    expectEqual(receipt.error?.errors.count, 1)
+    expectEqual(receipt.parts.map(\.errors.count), [0, 1, 0])
     #expect("\(receipt)".hasPrefix("reset failed in 0 s\n  ResetGuard  0 s\n  Broken      0 s  failed\n"))
   }
 
@@ -120,9 +122,9 @@ struct ResetReceiptTests {
     clock.advance(by: .seconds(1))
     let receipt = try receipt(of: reset)
 
-    #expect(receipt.wiped == ["12 thumbnails"])
-    #expect(receipt.parts.map(\.name) == ["Thumbnails", "Retry", "MockLoader"])
-    #expect(receipt.parts.map(\.duration) == [.seconds(1), .zero, .zero])
+    expectEqual(receipt.wiped, ["12 thumbnails"])
+    expectEqual(receipt.parts.map(\.name), ["Thumbnails", "Retry", "MockLoader"])
+    expectEqual(receipt.parts.map(\.duration), [.seconds(1), .zero, .zero])
   }
 
   @Test("A receipt has the branches of a route, and a shared loader once")
@@ -133,7 +135,8 @@ struct ResetReceiptTests {
 
     let receipt = try receipt(of: api.resetWithReceipt(clock: clock))
 
-    #expect(receipt.parts.count { $0.name == "Retry" } == 1 && receipt.parts.count { $0.name == "MockLoader" } == 1)
+    expectEqual(receipt.parts.count { $0.name == "Retry" }, 1)
+    expectEqual(receipt.parts.count { $0.name == "MockLoader" }, 1)
     #expect(receipt.parts.contains { $0.name == "Hedge" } && receipt.parts[0].name == "Route")
     #expect(receipt.error == nil)
   }
@@ -150,8 +153,8 @@ struct ResetReceiptTests {
     held.complete(.cancelled)
 
     #expect(load.isCompleted && plain.isCompleted)
-    #expect(try receipt(of: resets[0]).parts.map(\.name) == ["ResetGuard", "Autocancel", "MockLoader"])
-    #expect(try receipt(of: resets[1]).parts.map(\.drained) == receipt(of: resets[0]).parts.map(\.drained))
+    try expectEqual(receipt(of: resets[0]).parts.map(\.name), ["ResetGuard", "Autocancel", "MockLoader"])
+    try expectEqual(receipt(of: resets[1]).parts.map(\.drained), receipt(of: resets[0]).parts.map(\.drained))
   }
 
   @Test("Layers with state report what they wiped")
@@ -166,7 +169,7 @@ struct ResetReceiptTests {
 
     let receipt = try receipt(of: api.resetWithReceipt(clock: clock))
 
-    #expect(receipt.wiped == ["2 responses", "1 measured origin", "1 circuit", "2 recorded entries"])
+    expectEqual(receipt.wiped, ["2 responses", "1 measured origin", "1 circuit", "2 recorded entries"])
   }
 
   @Test("Cancelling the future of a receipt only ends the wait")
@@ -177,10 +180,12 @@ struct ResetReceiptTests {
 
     let reset = api.resetWithReceipt(clock: clock)
     reset.cancel()
-    #expect(reset.outcomeIfCompleted?.ending == .cancelled && load.cancelRequest == nil)
+    expectEqual(reset.outcomeIfCompleted?.ending, .cancelled)
+    #expect(load.cancelRequest == nil)
     held.complete(.cancelled)
 
-    #expect(load.isCompleted && mock.cancelRequests.count == 1)
+    #expect(load.isCompleted)
+    expectEqual(mock.cancelRequests.count, 1)
   }
 
   @Test("A preview names the loads, their holders and the interested futures, and has no side effects")
@@ -199,7 +204,9 @@ struct ResetReceiptTests {
         GET https://example.com/feed, held by GET https://example.com/feed, for title
         GET https://example.com/comments, held by Throttle, for ResetGuard (1)
         """)
-    #expect(title.cancelRequest == nil && mock.cancelRequests.isEmpty && throttle.waitingCount == 1)
+    #expect(title.cancelRequest == nil)
+    #expect(mock.cancelRequests.isEmpty)
+    expectEqual(throttle.waitingCount, 1)
     withExtendedLifetime(token) {}
     held[0].answer()
     held[1].answer()

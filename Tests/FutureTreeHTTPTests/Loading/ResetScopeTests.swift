@@ -39,14 +39,19 @@ struct ResetScopeTests {
     let reset = api.reset()
     #expect(api.load(anyRequest()).isCompleted)  // Refused.
     if isForced { scope.cancel(.forceImmediately) }
-    #expect(work.cancelRequest != nil && mock.requests.count == 2)
+    #expect(work.cancelRequest != nil)
+    expectEqual(mock.requests.count, 2)
     work.complete(.cancelled)
 
-    #expect(load.text == "cancelled" && mock.requests.count == 3 && !reset.isCompleted)
-    #expect(mock.requests[2].headers["Cookie"] == "user=1")
-    #expect(cookies.cookies.count == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(mock.requests.count, 3)
+    #expect(!reset.isCompleted)
+    expectEqual(mock.requests[2].headers["Cookie"], "user=1")
+    expectEqual(cookies.cookies.count, 1)
     heldUndo.answer()
-    #expect(reset.isCompleted && scope.undoneCount == 1 && cookies.cookies.count == 0)
+    #expect(reset.isCompleted)
+    expectEqual(scope.undoneCount, 1)
+    expectEqual(cookies.cookies.count, 0)
   }
 
   @Test("A reset waits no longer than the deadlines of the undos")
@@ -62,7 +67,8 @@ struct ResetScopeTests {
     #expect(held.cancelRequest != nil)
     held.complete(.cancelled)
 
-    #expect(reset.isCompleted && scope.future.outcomeIfCompleted?.ending == .failed)
+    #expect(reset.isCompleted)
+    expectEqual(scope.future.outcomeIfCompleted?.ending, .failed)
   }
 
   @Test("Undos of other scopes are refused, and settled scopes are forgotten")
@@ -81,7 +87,7 @@ struct ResetScopeTests {
 
     let reset = api.reset()
     other.end()
-    #expect(undo.value?.text.contains("resetInProgress") == true)
+    expectEqual(undo.value?.text.contains("resetInProgress"), true)
     held.complete(.cancelled)
 
     #expect(load.isCompleted && reset.isCompleted)
@@ -121,10 +127,12 @@ struct ResetScopeTests {
     scope.cancel()
 
     let preview = api.previewReset()
-    #expect(preview.loads.isEmpty && preview.scopes.map(\.name) == ["checkout"])
-    #expect(preview.scopes.map(\.holders) == [["undo order"]])
+    #expect(preview.loads.isEmpty)
+    expectEqual(preview.scopes.map(\.name), ["checkout"])
+    expectEqual(preview.scopes.map(\.holders), [["undo order"]])
     undo.answer()
-    #expect(api.previewReset().scopes.isEmpty && scope.undoneCount == 1)
+    #expect(api.previewReset().scopes.isEmpty)
+    expectEqual(scope.undoneCount, 1)
   }
 
   @Test("Cancelled everywhere, with a reset: no order remains that was not committed")

@@ -84,12 +84,13 @@ struct ResetTests {
     let api = steps("a", drained: drained) --> steps("b") --> end
 
     let reset = api.reset()
-    #expect(log.entries == ["a refuses", "b refuses", "a drains"])
+    expectEqual(log.entries, ["a refuses", "b refuses", "a drains"])
     drained.succeed()
-    #expect(log.entries.dropFirst(3) == ["b drains", "end resets"])
+    expectEqual(log.entries.dropFirst(3), ["b drains", "end resets"])
     end.endReset()
 
-    #expect(log.entries.dropFirst(5) == ["a wipes", "b wipes", "b admits", "a admits"] && reset.text == "success")
+    expectEqual(log.entries.dropFirst(5), ["a wipes", "b wipes", "b admits", "a admits"])
+    expectEqual(reset.text, "success")
   }
 
   @Test("A layer that stands twice in a chain is reset once, after all that lead to it")
@@ -99,8 +100,10 @@ struct ResetTests {
     let reset = (layer --> steps("b") --> layer --> end).reset()
     end.endReset()
 
-    #expect(log.entries.filter { $0.hasSuffix("drains") } == ["b drains", "a drains"] && end.resetCount == 1)
-    #expect(log.entries.count { $0 == "a wipes" } == 1 && reset.text == "success")
+    expectEqual(log.entries.filter { $0.hasSuffix("drains") }, ["b drains", "a drains"])
+    expectEqual(end.resetCount, 1)
+    expectEqual(log.entries.count { $0 == "a wipes" }, 1)
+    expectEqual(reset.text, "success")
   }
 
   @Test("Branches are drained together, and what they share after the last of them")
@@ -114,14 +117,16 @@ struct ResetTests {
       ) --> shared
 
     let reset = api.reset()
-    #expect(log.entries.filter { $0.hasSuffix("drains") } == ["a drains", "b drains"])
+    expectEqual(log.entries.filter { $0.hasSuffix("drains") }, ["a drains", "b drains"])
     drained[1].succeed()
     #expect(!log.entries.contains("shared drains"))
     drained[0].succeed()
-    #expect(log.entries.filter { $0.hasSuffix("drains") }.suffix(2) == ["inner drains", "shared drains"])
+    expectEqual(log.entries.filter { $0.hasSuffix("drains") }.suffix(2), ["inner drains", "shared drains"])
     end.endReset()
 
-    #expect(log.entries.count { $0 == "shared wipes" } == 1 && end.resetCount == 1 && reset.text == "success")
+    expectEqual(log.entries.count { $0 == "shared wipes" }, 1)
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "success")
   }
 
   @Test("Branches with layers, inside each other and after each other, are all reset")
@@ -136,8 +141,8 @@ struct ResetTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(Set(log.entries.filter { $0.hasSuffix("wipes") }) == Set(names.map { "\($0) wipes" }))
-    #expect(reset.text == "success")
+    expectEqual(Set(log.entries.filter { $0.hasSuffix("wipes") }), Set(names.map { "\($0) wipes" }))
+    expectEqual(reset.text, "success")
   }
 
   @Test("Nothing is wiped while a branch drains")
@@ -147,10 +152,12 @@ struct ResetTests {
     let api = Route(.when(isUnder("/a"), branch)) --> Wiping(log: log, name: "next") --> MockLoader()
 
     let reset = api.reset()
-    #expect(!log.entries.contains { $0.hasSuffix("wipes") } && reset.text == "pending")
+    #expect(!log.entries.contains { $0.hasSuffix("wipes") })
+    expectEqual(reset.text, "pending")
     drained.succeed()
 
-    #expect(log.entries.contains("next wipes") && reset.text == "success")
+    #expect(log.entries.contains("next wipes"))
+    expectEqual(reset.text, "success")
   }
 
   @Test("Shared chains inside shared chains take time in proportion to their size")
@@ -165,7 +172,9 @@ struct ResetTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(log.entries.count { $0 == "a wipes" } == 200 && end.resetCount == 1 && reset.text == "success")
+    expectEqual(log.entries.count { $0 == "a wipes" }, 200)
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "success")
   }
 
   @Test("Parts that name each other are reset once")
@@ -186,8 +195,8 @@ struct ResetTests {
     circles[0].other.value = circles[1]
     circles[1].other.value = circles[0]
 
-    #expect((steps("a") --> circles[0]).reset().text == "success")
-    #expect(log.entries.count { $0 == "wipes" } == 2)
+    expectEqual((steps("a") --> circles[0]).reset().text, "success")
+    expectEqual(log.entries.count { $0 == "wipes" }, 2)
     circles[0].other.value = nil
   }
 
@@ -198,8 +207,8 @@ struct ResetTests {
     let reset = (failing --> steps("b") --> end).reset()
     end.endReset(0, .failure(Oops(name: "end")))
 
-    #expect(log.entries.suffix(4) == ["a wipes", "b wipes", "b admits", "a admits"])
-    #expect(reset.text == "resetFailed: a, a, end")
+    expectEqual(log.entries.suffix(4), ["a wipes", "b wipes", "b admits", "a admits"])
+    expectEqual(reset.text, "resetFailed: a, a, end")
   }
 
   @Test("A reset that is requested while another admits loads is separate")
@@ -225,10 +234,12 @@ struct ResetTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(reset.text == "success" && late.seen.value == ["resetInProgress", "pending"] && end.resetCount == 2)
+    expectEqual(reset.text, "success")
+    expectEqual(late.seen.value, ["resetInProgress", "pending"])
+    expectEqual(end.resetCount, 2)
     end.endReset(1)
     end.mock.answer()
-    #expect(api.load(anyRequest()).text == "success")
+    expectEqual(api.load(anyRequest()).text, "success")
   }
 
   @Test("A reset of another chain does not join, although the first chain is gone")
@@ -240,7 +251,7 @@ struct ResetTests {
       guard end.resetCount == number + 1, other.resetCount == number + 1 else { return #expect(Bool(false)) }
       end.endReset(number)
       other.endReset(number)
-      #expect([first, second].map(\.text) == ["success", "success"])
+      expectEqual([first, second].map(\.text), ["success", "success"])
     }
   }
 
@@ -250,11 +261,12 @@ struct ResetTests {
     let reset = (steps("a", drained: drained) --> end).reset()
 
     reset.cancel(.forceImmediately)
-    #expect(reset.text == "cancelled" && drained.cancelRequest == nil)
+    expectEqual(reset.text, "cancelled")
+    #expect(drained.cancelRequest == nil)
     drained.succeed()
     end.endReset()
 
-    #expect(log.entries.suffix(2) == ["a wipes", "a admits"])
+    expectEqual(log.entries.suffix(2), ["a wipes", "a admits"])
   }
 
   // MARK: Custom loaders
@@ -267,12 +279,14 @@ struct ResetTests {
       Route(.when(isUnder("/a"), steps("a", drained: drained) --> wrapper), .when(isUnder("/b"), wrapper)) --> wrapper
 
     let reset = api.reset()
-    #expect(wrapper.resets.value == 0)
+    expectEqual(wrapper.resets.value, 0)
     drained.succeed()
     end.endReset()
 
-    #expect(wrapper.resets.value == 1 && end.resetCount == 1 && reset.text == "success")
-    #expect(log.entries.count { $0 == "inner wipes" } == 1)
+    expectEqual(wrapper.resets.value, 1)
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "success")
+    expectEqual(log.entries.count { $0 == "inner wipes" }, 1)
   }
 
   @Test("Custom loaders around one chain leave it wiped after the last of its loads")
@@ -284,10 +298,11 @@ struct ResetTests {
     let reset = api.reset()
     drained.succeed()
     for number in 0..<end.resetCount { end.endReset(number) }
-    #expect(end.resetCount == 2)
+    expectEqual(end.resetCount, 2)
     end.endReset(1)
 
-    #expect(reset.text == "success" && log.entries.last == "a admits")
+    expectEqual(reset.text, "success")
+    expectEqual(log.entries.last, "a admits")
     #expect(log.entries.lastIndex(of: "base wipes")! > log.entries.lastIndex(of: "a drains")!)
   }
 
@@ -303,7 +318,9 @@ struct ResetTests {
     drained.succeed()
     end.endReset()
 
-    #expect(log.entries.count { $0 == "base wipes" } == 1 && end.resetCount == 1 && reset.text == "success")
+    expectEqual(log.entries.count { $0 == "base wipes" }, 1)
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "success")
   }
 
   @Test("A loader that is reset alone has its own steps, and those of its parts")
@@ -315,7 +332,7 @@ struct ResetTests {
       Issue.record("\(reset)")
       return
     }
-    #expect(receipt.parts.map(\.name) == ["Revealing", "Steps", "HeldResets"])
+    expectEqual(receipt.parts.map(\.name), ["Revealing", "Steps", "HeldResets"])
   }
 
   @Test("A callback that resets another chain during the drain does not wipe this one early")
@@ -328,11 +345,13 @@ struct ResetTests {
     let load = api.load(anyRequest("/2"))
 
     let reset = api.reset()
-    #expect(other.resetCount == 1 && load.text == "pending" && !log.entries.contains("base wipes"))
+    expectEqual(other.resetCount, 1)
+    expectEqual(load.text, "pending")
+    #expect(!log.entries.contains("base wipes"))
     held[1].complete(.cancelled)
     end.endReset()
 
-    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+    expectEqual([load.map { _ in }, reset].map(\.text), ["cancelled", "success"])
   }
 
   @Test("A reset that starts when another has ended is separate")
@@ -342,10 +361,11 @@ struct ResetTests {
     api.reset().observe { _ in again.value = api.reset() }
 
     end.endReset()
-    #expect(end.resetCount == 2 && again.value?.text == "pending")
+    expectEqual(end.resetCount, 2)
+    expectEqual(again.value?.text, "pending")
     end.endReset(1)
 
-    #expect(again.value?.text == "success")
+    expectEqual(again.value?.text, "success")
   }
 
   @Test("Branches that drain on several threads wipe their base once, after all of them")
@@ -367,9 +387,10 @@ struct ResetTests {
           { answer.complete(.cancelled) }
         })
 
-      #expect(loads.map(\.text) == ["cancelled", "cancelled", "cancelled"] && files.resetCount == 1)
+      expectEqual(loads.map(\.text), ["cancelled", "cancelled", "cancelled"])
+      expectEqual(files.resetCount, 1)
       files.endReset()
-      #expect(reset.text == "success")
+      expectEqual(reset.text, "success")
     }
   }
 }

@@ -35,11 +35,12 @@ struct WholeChainTests {
     let user = try await api.load(request).validated().decoded(as: User.self).value
 
     let received = try #require(server.record.requests.first)
-    #expect(user == User(name: "Ada"))
-    #expect(received.path == "/v1/users" && received.text == #"{"name":"Ada"}"#)
-    #expect(
-      ["X-Team", "Accept", "Content-Type"].flatMap { received.values(for: $0) }
-        == ["blue", "application/json", "application/json"])
+    expectEqual(user, User(name: "Ada"))
+    expectEqual(received.path, "/v1/users")
+    expectEqual(received.text, #"{"name":"Ada"}"#)
+    expectEqual(
+      ["X-Team", "Accept", "Content-Type"].flatMap { received.values(for: $0) },
+      ["blue", "application/json", "application/json"])
   }
 
   @Test("A form with a file has its announced length")
@@ -50,10 +51,11 @@ struct WholeChainTests {
     request.body = try .multipart([.text("title", "film"), .file("film", file.url)])
     let length = try #require(request.body.contentLength)
 
-    #expect(await api.load(request).outcome.text == "success")
+    await expectEqual(api.load(request).outcome.text, "success")
 
     let received = try #require(server.record.requests.first)
-    #expect(received.body.count == length && received.values(for: "Content-Length") == ["\(length)"])
+    expectEqual(received.body.count, length)
+    expectEqual(received.values(for: "Content-Length"), ["\(length)"])
   }
 
   @Test("A reset closes connections, refuses new loads, and leaves the chain usable")
@@ -66,11 +68,11 @@ struct WholeChainTests {
     let reset = api.reset()
     let refused = api.load(try HTTPRequest(.get, path: "ok"))
 
-    #expect(await reset.outcome.text == "success")
-    for load in stalled { #expect(await load.outcome.text == "cancelled") }
+    await expectEqual(reset.outcome.text, "success")
+    for load in stalled { await expectEqual(load.outcome.text, "cancelled") }
     // The reset may have ended before the load: then the load succeeds.
     #expect(["resetInProgress", "success"].contains(await refused.outcome.text))
-    #expect(await api.load(try HTTPRequest(.get, path: "ok")).outcome.text == "success")
+    await expectEqual(api.load(try HTTPRequest(.get, path: "ok")).outcome.text, "success")
     _ = try await server.waitUntil { $0.abandonedPaths.count == 3 }.value
   }
 
@@ -79,8 +81,8 @@ struct WholeChainTests {
     server.on("/v1/film", .respond(body: String(repeating: "x", count: 10_000)))
     let task = api.task(for: try HTTPRequest(.get, path: "film"))
 
-    #expect(await task.start().outcome.text == "success")
+    await expectEqual(task.start().outcome.text, "success")
 
-    #expect(task.progress.received == HTTPProgress.Part(completed: 10_000, total: 10_000))
+    expectEqual(task.progress.received, HTTPProgress.Part(completed: 10_000, total: 10_000))
   }
 }

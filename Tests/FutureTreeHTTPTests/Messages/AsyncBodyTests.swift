@@ -24,8 +24,8 @@ import Testing
   func divided(length: Int?) async throws {
     let body = HTTPBody.asyncStream(length: length) { RecordedChunks("", "012345", "", "6", "78", "") }
 
-    #expect(try await chunks(of: body) == ["0123", "45", "6", "78"])
-    #expect(try await pieces(of: body) == ["0123", "45", "6", "78"])
+    try await expectEqual(chunks(of: body), ["0123", "45", "6", "78"])
+    try await expectEqual(pieces(of: body), ["0123", "45", "6", "78"])
   }
 
   @Test("Sequences that cannot fail, and data with any first index, are sources")
@@ -39,8 +39,11 @@ import Testing
     var iterator = body.chunks().makeAsyncIterator()
     let chunk = try #require(try await iterator.next())
 
-    #expect(chunk.startIndex == 0 && chunk == Data("ab".utf8))
-    #expect(!body.isReplayable && body.contentType == "text/plain" && body.contentLength == nil)
+    expectEqual(chunk.startIndex, 0)
+    expectEqual(chunk, Data("ab".utf8))
+    #expect(!body.isReplayable)
+    expectEqual(body.contentType, "text/plain")
+    #expect(body.contentLength == nil)
   }
 
   @Test("The loop requests a chunk when all bytes of the chunk before it were read")
@@ -51,7 +54,7 @@ import Testing
     var requests: [Int] = []
     while try await iterator.next() != nil { requests.append(source.requests.value) }
 
-    #expect(requests == [1, 1, 2])
+    expectEqual(requests, [1, 1, 2])
   }
 
   @Test("The loop iterates the source in its own task, and releases it at the end")
@@ -66,7 +69,8 @@ import Testing
 
     let read = try await Self.$mark.withValue("loop") { try await chunks(of: body) }
 
-    #expect(read == ["a"] && marks.value == ["loop"])
+    expectEqual(read, ["a"])
+    expectEqual(marks.value, ["loop"])
     #expect(source.released.future.isCompleted)
   }
 
@@ -80,7 +84,8 @@ import Testing
     }
     let blocking = await #expect(throws: HTTPError.self) { try await pieces(of: body) }
 
-    #expect(error?.code == .wrongBodyLength && blocking?.code == .wrongBodyLength)
+    expectEqual(error?.code, .wrongBodyLength)
+    expectEqual(blocking?.code, .wrongBodyLength)
     #expect(read.count < length)
   }
 
@@ -98,7 +103,8 @@ import Testing
     for (body, code) in bodies {
       let error = await #expect(throws: HTTPError.self) { try await chunks(of: body) }
       let blocking = await #expect(throws: HTTPError.self) { try await pieces(of: body) }
-      #expect(error?.code == code && blocking?.code == code)
+      expectEqual(error?.code, code)
+      expectEqual(blocking?.code, code)
     }
   }
 
@@ -110,7 +116,7 @@ import Testing
 
     load.cancel()
 
-    #expect(await load.outcome.ending == .cancelled)
+    await expectEqual(load.outcome.ending, .cancelled)
     #expect(source.cancelled.future.isCompleted && source.released.future.isCompleted)
   }
 }
@@ -143,7 +149,7 @@ extension AsyncBodyTests {
       return try (0..<3).map { _ in try reader.read(upTo: 4) }
     }
 
-    #expect(pieces == [Data("a".utf8), Data(), Data()])
+    expectEqual(pieces, [Data("a".utf8), Data(), Data()])
   }
 
   @Test("Releasing a reader cancels the task of its source", arguments: [false, true])
@@ -153,7 +159,7 @@ extension AsyncBodyTests {
 
     _ = try await onThread { try body.makeReader().read(upTo: 1) }
 
-    #expect(await source.released.future.outcome.ending == .succeeded)
+    await expectEqual(source.released.future.outcome.ending, .succeeded)
   }
 
   @Test("A reader that never reads does not iterate its source")
@@ -162,7 +168,8 @@ extension AsyncBodyTests {
 
     _ = try HTTPBody.asyncStream { source }.makeReader()
 
-    #expect(source.requests.value == 0 && !source.released.future.isCompleted)
+    expectEqual(source.requests.value, 0)
+    #expect(!source.released.future.isCompleted)
   }
 
   @Test("A stopped handover ends a blocked read and fails later reads")
@@ -181,7 +188,7 @@ extension AsyncBodyTests {
     try await handover.future.value.stop()
 
     #expect(try await reads.value.allSatisfy { $0?.underlying is ChunkHandover.Stopped })
-    #expect(await source.released.future.outcome.ending == .succeeded)
+    await expectEqual(source.released.future.outcome.ending, .succeeded)
     #expect(source.cancelled.future.isCompleted)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Challenges of WWW-Authenticate") struct AuthenticationChallengeTests {
@@ -13,13 +14,13 @@ import Testing
 
   @Test("The examples of RFC 9110 and RFC 6750 are read")
   func examples() {
-    #expect(
-      read(#"Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\"""#)
-        == ["Basic realm=simple", #"Newauth realm=apps title=Login to "apps" type=1"#])
-    #expect(
-      read(#"Bearer realm="example", error="invalid_token", error_description="The access token expired""#)
-        == ["Bearer error=invalid_token error_description=The access token expired realm=example"])
-    #expect(read(#"Bearer realm="example""#) == ["Bearer realm=example"])
+    expectEqual(
+      read(#"Basic realm="simple", Newauth realm="apps", type=1, title="Login to \"apps\"""#),
+      ["Basic realm=simple", #"Newauth realm=apps title=Login to "apps" type=1"#])
+    expectEqual(
+      read(#"Bearer realm="example", error="invalid_token", error_description="The access token expired""#),
+      ["Bearer error=invalid_token error_description=The access token expired realm=example"])
+    expectEqual(read(#"Bearer realm="example""#), ["Bearer realm=example"])
   }
 
   @Test(
@@ -38,7 +39,7 @@ import Testing
       ("Negotiate , NTLM abc=", ["Negotiate", "NTLM <abc=>"]),
     ] as [(String, [String])])
   func accepted(value: String, expected: [String]) {
-    #expect(read(value) == expected)
+    expectEqual(read(value), expected)
   }
 
   @Test(
@@ -62,7 +63,7 @@ import Testing
     ])
     let response = HTTPResponse(to: anyRequest(), status: .unauthorized, headers: headers)
 
-    #expect(response.challenges.map(\.scheme) == ["Bearer", "Digest"])
+    expectEqual(response.challenges.map(\.scheme), ["Bearer", "Digest"])
     #expect(response.challenges[0]["ERROR"] == "invalid_token" && response.challenges[0].isOf(scheme: "bearer"))
   }
 }

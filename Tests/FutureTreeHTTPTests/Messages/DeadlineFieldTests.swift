@@ -3,6 +3,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("The deadline in a header field") struct DeadlineFieldTests {
@@ -15,7 +16,7 @@ import Testing
       ("", nil), ("100000000", nil), ("-1", nil), ("+1", nil), ("1m", nil), ("1.5", nil), (" 1", nil), ("1, 2", nil),
     ] as [(String, Duration?)])
   func requestTimeout(text: String, duration: Duration?) {
-    #expect(FutureDeadline(requestTimeout: text, clock: clock)?.remaining == duration)
+    expectEqual(FutureDeadline(requestTimeout: text, clock: clock)?.remaining, duration)
   }
 
   @Test(
@@ -26,7 +27,7 @@ import Testing
       (.milliseconds(99_999_999), "99999999"), (.seconds(Int64.max), "99999999"),
     ] as [(Duration, String)])
   func written(remaining: Duration, text: String) {
-    #expect(FutureDeadline.after(remaining, clock: clock).requestTimeout == text)
+    expectEqual(FutureDeadline.after(remaining, clock: clock).requestTimeout, text)
   }
 
   @Test("Each attempt sends the time that is left")
@@ -40,7 +41,7 @@ import Testing
     fixture.clock.advance(by: .milliseconds(500))
 
     #expect(load.isCompleted)
-    #expect(fixture.mock.requests.map { $0.headers["request-timeout"] } == ["5000", "4500"])
+    expectEqual(fixture.mock.requests.map { $0.headers["request-timeout"] }, ["5000", "4500"])
   }
 
   @Test("A request without a deadline is sent unchanged, and one whose deadline has passed is not sent")
@@ -53,7 +54,7 @@ import Testing
 
     let loads = [api.load(anyRequest()), api.load(late)]
 
-    #expect(mock.requests.map { $0.headers["request-timeout"] } == [nil])
-    #expect(loads[1].text == "deadlineExceeded")
+    expectEqual(mock.requests.map { $0.headers["request-timeout"] }, [nil])
+    expectEqual(loads[1].text, "deadlineExceeded")
   }
 }

@@ -35,7 +35,7 @@ import Testing
 
     for value in values { #expect(!showsSecret(value), "\(type(of: value))") }
     #expect("\(request)" == "POST https://example.com/path?…")
-    #expect("\(relative)" == "GET path?…")
+    expectEqual("\(relative)", "GET path?…")
     #expect(try "\(environment())" == "https://a/")
   }
 

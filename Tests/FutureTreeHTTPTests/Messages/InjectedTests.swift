@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -15,7 +16,7 @@ import Testing
 
     clock.advance(by: .seconds(4))
 
-    #expect(deadline.remaining == .seconds(6))
+    expectEqual(deadline.remaining, .seconds(6))
     #expect(!deadline.isExceeded() && deadline.isExceeded(after: .seconds(6)))
     clock.advance(by: .seconds(6))
     #expect(deadline.isExceeded())
@@ -28,7 +29,7 @@ import Testing
 
     clock.advance(by: .milliseconds(1500))
 
-    #expect(dates.now == Date(timeIntervalSince1970: 101.5))
+    expectEqual(dates.now, Date(timeIntervalSince1970: 101.5))
   }
 
   @Test("A seed repeats its numbers, and a constant source returns its fraction")
@@ -36,9 +37,10 @@ import Testing
     let numbers = (0..<4).map { _ in RandomSource.seeded(7).next() }
     let source = RandomSource.seeded(7)
 
-    #expect(Set(numbers).count == 1)
-    #expect(Set((0..<100).map { _ in source.next() }).count == 100)
-    #expect([0, 0.5, 1].map { RandomSource.constant($0).fraction() }.map { ($0 * 1000).rounded() } == [0, 500, 1000])
+    expectEqual(Set(numbers).count, 1)
+    expectEqual(Set((0..<100).map { _ in source.next() }).count, 100)
+    expectEqual(
+      [0, 0.5, 1].map { RandomSource.constant($0).fraction() }.map { ($0 * 1000).rounded() }, [0, 500, 1000])
     #expect((0..<1000).allSatisfy { _ in (0...1).contains(source.fraction()) })
     #expect(Set(RandomSource.system.bytes(64)).count > 16)
   }

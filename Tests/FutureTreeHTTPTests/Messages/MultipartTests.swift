@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 /// RFC 7578 and RFC 2046.
@@ -36,11 +37,11 @@ import Testing
       + Data("Content-Type: x/y; a=\"b;c\"\r\n\r\n".utf8) + Data([0, 255])
       + Data("\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"page\"; filename=\"a b.html\"\r\n".utf8)
       + Data("Content-Type: text/html\r\n\r\n<p>\r\n--\(boundary)--\r\n".utf8)
-    #expect(try body.bytes() == expected)
-    #expect(body.contentLength == expected.count)
-    #expect(body.contentType == "multipart/form-data; boundary=\(boundary)")
+    try expectEqual(body.bytes(), expected)
+    expectEqual(body.contentLength, expected.count)
+    expectEqual(body.contentType, "multipart/form-data; boundary=\(boundary)")
     #expect(body.isReplayable)
-    #expect(try body.bytes() == expected, "The body can be sent again.")
+    try expectEqual(body.bytes(), expected, "The body can be sent again.")
     withExtendedLifetime(file) {}
   }
 
@@ -49,12 +50,12 @@ import Testing
     let body = try form([.text("a", "b")])
 
     guard case .data = body.content else { throw HTTPError(.unreadableBody, "It is no data.") }
-    #expect(body.contentLength == (try body.bytes().count))
+    expectEqual(body.contentLength, (try body.bytes().count))
   }
 
   @Test("A form without parts is its closing delimiter")
   func noParts() throws {
-    #expect(try form([]).bytes() == Data("--\(boundary)--\r\n".utf8))
+    try expectEqual(form([]).bytes(), Data("--\(boundary)--\r\n".utf8))
   }
 
   @Test("A file has its own name by default")
@@ -70,10 +71,10 @@ import Testing
   func boundaries() throws {
     let types = try Set((0..<100).map { _ in try #require(HTTPBody.multipart([]).contentType) })
 
-    #expect(types.count == 100)
+    expectEqual(types.count, 100)
     for type in types {
       let boundary = type.dropFirst("multipart/form-data; boundary=".count)
-      #expect(boundary.utf8.count == 55, "At most 70 characters are allowed.")
+      expectEqual(boundary.utf8.count, 55, "At most 70 characters are allowed.")
       #expect(boundary.utf8.allSatisfy { $0 == 0x2D || UnicodeScalar($0).properties.isAlphabetic || $0 < 0x3A })
     }
   }
@@ -87,7 +88,7 @@ import Testing
     let pieces = try body.pieces(of: 65536)
 
     #expect(pieces.count > 90)
-    #expect(pieces.map(\.count).reduce(0, +) == body.contentLength)
+    expectEqual(pieces.map(\.count).reduce(0, +), body.contentLength)
   }
 
   @Test("A file with a size other than announced fails the body before its end", arguments: [0, 9, 11, 10_000])
@@ -98,8 +99,8 @@ import Testing
     try file.resize(to: size)
     let error = #expect(throws: HTTPError.self) { try body.bytes() }
 
-    #expect(error?.code == .wrongBodyLength)
-    #expect(error?.message.contains(#"part "the file""#) == true)
+    expectEqual(error?.code, .wrongBodyLength)
+    expectEqual(error?.message.contains(#"part "the file""#), true)
   }
 
   @Test("A missing file fails the body when it is made and when it is sent")
@@ -115,6 +116,6 @@ import Testing
     let late = #expect(throws: HTTPError.self) { try body.bytes() }
     let early = #expect(throws: HTTPError.self) { try form([.file("f", url)]) }
 
-    #expect([late?.code, early?.code] == [.unreadableBody, .unreadableBody])
+    expectEqual([late?.code, early?.code], [.unreadableBody, .unreadableBody])
   }
 }

@@ -30,12 +30,12 @@ import Testing
     let future = try load().validated()
 
     if (200..<300).contains(code) {
-      #expect(future.outcomeIfCompleted?.ending == .succeeded)
+      expectEqual(future.outcomeIfCompleted?.ending, .succeeded)
     } else {
       let error = try #require(failure(future))
-      #expect(error.code == .unacceptableStatus)
-      #expect(error.response?.status.code == code)
-      #expect(try error.response?.body == Data("sentinel".utf8))
+      expectEqual(error.code, .unacceptableStatus)
+      expectEqual(error.response?.status.code, code)
+      try expectEqual(error.response?.body, Data("sentinel".utf8))
       #expect(error.message == "GET http://example.com/?… failed with the status \(code). See `response`.")
     }
   }
@@ -45,8 +45,8 @@ import Testing
     mock.answer(status: .notFound)
     mock.answer(status: .ok)
 
-    #expect(try load().validated { $0 == .notFound }.outcomeIfCompleted?.ending == .succeeded)
-    #expect(try failure(load().validated { $0 == .notFound })?.code == .unacceptableStatus)
+    try expectEqual(load().validated { $0 == .notFound }.outcomeIfCompleted?.ending, .succeeded)
+    try expectEqual(failure(load().validated { $0 == .notFound })?.code, .unacceptableStatus)
   }
 
   @Test("A body is decoded by the given decoder, whatever the status")
@@ -57,7 +57,7 @@ import Testing
 
     let user: User = try await load().decoded(using: decoder).value
 
-    #expect(user == User(name: "Ada", tags: [1]))
+    expectEqual(user, User(name: "Ada", tags: [1]))
   }
 
   @Test(
@@ -75,9 +75,9 @@ import Testing
 
     let error = try #require(failure(load().decoded(as: User.self)))
 
-    #expect(error.code == .undecodableBody)
+    expectEqual(error.code, .undecodableBody)
     #expect(error.message.contains(fault), "\(error.message)")
-    #expect(try error.response?.body == Data(body.utf8))
+    try expectEqual(error.response?.body, Data(body.utf8))
     var dumped = "\(error)"
     dump(error, to: &dumped)
     #expect(!dumped.contains("sentinel"))
@@ -88,10 +88,10 @@ import Testing
     mock.fail(HTTPError(.timedOut, "Too late."))
     let held = mock.hold()
 
-    #expect(try failure(load().validated().decoded(as: User.self))?.code == .timedOut)
+    try expectEqual(failure(load().validated().decoded(as: User.self))?.code, .timedOut)
     let future = try load().validated().decoded(as: User.self)
     held.complete(.cancelled)
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("A cancellation request is forwarded, and no body begins (law 11, bodies that have not begun)", .tags(.law11))
@@ -110,8 +110,8 @@ import Testing
     #expect(held.cancelRequest != nil)
     held.complete(.success(HTTPResponse(to: try HTTPRequest("http://a/"), status: .ok, body: Data("{".utf8))))
 
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
-    #expect(accepted.withLock { $0 } == 0)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
+    expectEqual(accepted.withLock { $0 }, 0)
     withExtendedLifetime(response) {}
   }
 
@@ -124,6 +124,6 @@ import Testing
     #expect(future.outcomeIfCompleted == nil)
     future.cancel()
 
-    #expect(future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 }

@@ -72,9 +72,9 @@ import Testing
     load.cancel(options)
     try transport.succeed()
 
-    #expect(await load.outcome.ending == .cancelled)
-    #expect(folder.text(of: "body") == "old")
-    #expect(folder.names == ["body"])
+    await expectEqual(load.outcome.ending, .cancelled)
+    expectEqual(folder.text(of: "body"), "old")
+    expectEqual(folder.names, ["body"])
   }
 
   @Test("A load that succeeds replaces the file, and its response names it", arguments: Way.allCases)
@@ -84,13 +84,14 @@ import Testing
     try transport.succeed()
 
     let response = try await load.value
-    #expect(response.content.description == "3 bytes in a file")
+    expectEqual(response.content.description, "3 bytes in a file")
     guard case .file(folder.file("body"), 3) = response.content else {
       Issue.record("another file")
       return
     }
-    #expect(response.request.delivery.file == folder.file("body"))
-    #expect(folder.text(of: "body") == "new" && folder.names == ["body"])
+    expectEqual(response.request.delivery.file, folder.file("body"))
+    expectEqual(folder.text(of: "body"), "new")
+    expectEqual(folder.names, ["body"])
   }
 
   @Test("The file has its name before the first consumer of the load is notified")
@@ -100,7 +101,7 @@ import Testing
 
     try transport.succeed()
 
-    #expect(try text.outcomeIfCompleted?.get() == "new")
+    try expectEqual(text.outcomeIfCompleted?.get(), "new")
   }
 
   @Test("A file that cannot be renamed fails the load, and is removed")
@@ -113,9 +114,9 @@ import Testing
     }
 
     let error = await load.outcome.error
-    #expect(error?.code == .unwritableBody)
+    expectEqual(error?.code, .unwritableBody)
     #expect(error?.description.contains("http://a/film") == true)
-    #expect(folder.names == ["body"])
+    expectEqual(folder.names, ["body"])
   }
 
   @Test("A directory in place of the file is refused before a request is sent", arguments: Way.allCases)
@@ -123,7 +124,7 @@ import Testing
     try FileManager.default.removeItem(at: folder.file("body"))
     try FileManager.default.createDirectory(at: folder.file("body"), withIntermediateDirectories: false)
 
-    #expect(await (try begin(way)).outcome.code == .unwritableBody)
+    await expectEqual((try begin(way)).outcome.code, .unwritableBody)
     #expect(!transport.isLoading)
   }
 
@@ -140,6 +141,7 @@ import Testing
       Issue.record("another file")
       return
     }
-    #expect(folder.text(of: "body") == "new" && folder.names == ["body"])
+    expectEqual(folder.text(of: "body"), "new")
+    expectEqual(folder.names, ["body"])
   }
 }

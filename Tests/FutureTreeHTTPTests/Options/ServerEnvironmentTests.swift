@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Server environments") struct ServerEnvironmentTests {
@@ -35,13 +36,14 @@ import Testing
 
     let applied = try environment.applied(to: request)
 
-    #expect(applied.url?.query == "page=2&a+b=3&key=k%261")
-    #expect(
-      applied.headers.map { "\($0.name)=\($0.value)" } == ["accept=application/json", "X-Team=blue", "X-Team=red"])
-    #expect(applied.method == .put)
-    #expect(applied.body.contentLength == 1)
-    #expect(try environment.applied(to: applied).url == applied.url, "Applying the environment again changes nothing.")
-    #expect(try environment.applied(to: applied).headers == applied.headers)
+    expectEqual(applied.url?.query, "page=2&a+b=3&key=k%261")
+    expectEqual(
+      applied.headers.map { "\($0.name)=\($0.value)" }, ["accept=application/json", "X-Team=blue", "X-Team=red"])
+    expectEqual(applied.method, .put)
+    expectEqual(applied.body.contentLength, 1)
+    try expectEqual(
+      environment.applied(to: applied).url, applied.url, "Applying the environment again changes nothing.")
+    try expectEqual(environment.applied(to: applied).headers, applied.headers)
   }
 
   @Test("A URL of the same origin keeps its path, and gets headers and query items")
@@ -51,7 +53,7 @@ import Testing
     let applied = try environment.applied(to: HTTPRequest("http://API.example:8080/x"))
 
     #expect(applied.url?.absoluteString == "http://api.example:8080/x?k=2")
-    #expect(applied.headers["X-Key"] == "1")
+    expectEqual(applied.headers["X-Key"], "1")
   }
 
   @Test(
@@ -62,7 +64,7 @@ import Testing
 
     let applied = try environment.applied(to: HTTPRequest(url))
 
-    #expect(applied.url?.absoluteString == url)
+    expectEqual(applied.url?.absoluteString, url)
     #expect(applied.headers.isEmpty)
   }
 
@@ -73,10 +75,10 @@ import Testing
 
     request.serverEnvironment = try environment()
 
-    #expect(request.serverEnvironment?.host == "api.example")
-    #expect(request[option: ServerEnvironment.self]?.pathPrefix == "/v1")
-    #expect(request.serverEnvironment?.port == 8080)
-    #expect(request.serverEnvironment?.scheme == .http)
+    expectEqual(request.serverEnvironment?.host, "api.example")
+    expectEqual(request[option: ServerEnvironment.self]?.pathPrefix, "/v1")
+    expectEqual(request.serverEnvironment?.port, 8080)
+    expectEqual(request.serverEnvironment?.scheme, .http)
   }
 
   @Test("A request with only a path has no URL, and fails where a URL is required")
@@ -86,10 +88,10 @@ import Testing
     let error = #expect(throws: HTTPError.self) { try request.requireURL() }
 
     #expect(request.url == nil)
-    #expect(request.path == "/users")
-    #expect(error?.code == .missingHost)
-    #expect(error.map { "\($0)" }?.contains("GET /users") == true)
-    #expect(error.map { "\($0)" }?.contains("sentinel") == false)
+    expectEqual(request.path, "/users")
+    expectEqual(error?.code, .missingHost)
+    expectEqual(error.map { "\($0)" }?.contains("GET /users"), true)
+    expectEqual(error.map { "\($0)" }?.contains("sentinel"), false)
     #expect(try HTTPRequest("http://a/b").path == "/b")
   }
 
@@ -105,7 +107,7 @@ import Testing
       guard case .failure(let error)? = outcome else { return nil }
       return (error as? HTTPError)?.code
     }
-    #expect(codes == [.missingHost, .invalidHeaderValue])
+    expectEqual(codes, [.missingHost, .invalidHeaderValue])
     withExtendedLifetime(loader) {}
   }
 
@@ -117,7 +119,7 @@ import Testing
       "\\\\evil", "a b", "/a\r\nX: y", "%zz", "/%2e%2e/x", "a/%2E%2E/x", "[", "é", "///x", ".//x",
     ] {
       let error = #expect(throws: HTTPError.self, "\(path.debugDescription)") { try HTTPRequest(.get, path: path) }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
   }
 
@@ -146,8 +148,9 @@ import Testing
       #expect(throws: HTTPError.self) { try ServerEnvironment(host: "a", headers: [("A", "b\n")]) }?.code,
     ]
 
-    #expect(
-      codes == [
+    expectEqual(
+      codes,
+      [
         .invalidURL, .invalidURL, .invalidURL, .invalidURL, .forbiddenHeader, .invalidHeaderName, .invalidHeaderValue,
       ])
   }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Links of the field Link") struct HTTPLinkTests {
@@ -19,12 +20,12 @@ import Testing
       try read(#"<http://example.com/TheBook/chapter2>; rel="previous"; title="previous chapter""#)
         == ["<http://example.com/TheBook/chapter2> previous title=previous chapter"])
     #expect(try read(#"</>; rel="http://example.net/foo""#) == ["</> http://example.net/foo"])
-    #expect(try read(##"</terms>; rel="copyright"; anchor="#foo""##) == ["</terms> copyright anchor=#foo"])
-    #expect(
-      try read(
+    try expectEqual(read(##"</terms>; rel="copyright"; anchor="#foo""##), ["</terms> copyright anchor=#foo"])
+    try expectEqual(
+      read(
         "</TheBook/chapter2>; rel=\"previous\"; title*=UTF-8'de'letztes%20Kapitel, "
-          + "</TheBook/chapter4>; rel=\"next\"; title*=UTF-8'de'n%c3%a4chstes%20Kapitel")
-        == ["</TheBook/chapter2> previous", "</TheBook/chapter4> next"])
+          + "</TheBook/chapter4>; rel=\"next\"; title*=UTF-8'de'n%c3%a4chstes%20Kapitel"),
+      ["</TheBook/chapter2> previous", "</TheBook/chapter4> next"])
     #expect(
       try read(#"<http://example.org/>; rel="start http://example.net/relation/other""#)
         == ["<http://example.org/> start http://example.net/relation/other"])
@@ -47,13 +48,13 @@ import Testing
   func accepted(value: String, expected: [String]) throws {
     let headers = HTTPHeaders([try HTTPHeaders.Field("Link", value.trimmingCharacters(in: .whitespaces))])
 
-    #expect(headers.links.map(HTTPLinkTests.text) == expected)
+    expectEqual(headers.links.map(HTTPLinkTests.text), expected)
   }
 
   @Test(
     "A link without a relation type is omitted", arguments: ["<a>", "<a>; rel", "<a>; rel=\"\"", "<a>; title=next"])
   func withoutRelation(value: String) throws {
-    #expect(try read(value + ", <b>; rel=x") == ["<b> x"])
+    try expectEqual(read(value + ", <b>; rel=x"), ["<b> x"])
   }
 
   @Test(
@@ -67,16 +68,20 @@ import Testing
     let links = try HTTPHeaders([("Link", value), ("link", "<z>; rel=last")]).links
     let response = HTTPResponse(to: anyRequest(), status: .ok, headers: try HTTPHeaders([("Link", value)]))
 
-    #expect(links.count == count + 1 && links.last?.target == "z")
+    expectEqual(links.count, count + 1)
+    expectEqual(links.last?.target, "z")
     let error = #expect(throws: HTTPError.self) { try response.linkedURL("next") }
-    #expect(error?.code == .invalidLink)
+    expectEqual(error?.code, .invalidLink)
   }
 
   @Test("Names and relation types are compared without case")
   func cases() throws {
     let link = try #require(HTTPHeaders([("LINK", "<a>; Rel=NeXt; TiTle=T")]).links.first)
 
-    #expect(link.isOf(relation: "nExT") && link["TITLE"] == "T" && !link.isOf(relation: "nex") && link["rel"] == nil)
+    #expect(link.isOf(relation: "nExT"))
+    expectEqual(link["TITLE"], "T")
+    #expect(!link.isOf(relation: "nex"))
+    #expect(link["rel"] == nil)
   }
 
   @Test("At most 250 links are read, and a link that can be missing is an error")
@@ -88,9 +93,9 @@ import Testing
     for headers in [
       try fields(many + ["<b>; rel=next"]), try fields([(many + ["<b>; rel=next"]).joined(separator: ",")]),
     ] {
-      #expect(headers.links.count == 250)
+      expectEqual(headers.links.count, 250)
       let error = #expect(throws: HTTPError.self) { try response(headers).linkedURL("next") }
-      #expect(error?.code == .invalidLink)
+      expectEqual(error?.code, .invalidLink)
     }
     #expect(try response(try fields(many)).linkedURL("next") == nil)
   }
@@ -105,8 +110,9 @@ import Testing
       to: anyRequest(), status: .ok, headers: try HTTPHeaders([("Link", "<http://\(sentinel)@[/>; rel=next")]))
     let error = #expect(throws: HTTPError.self) { try broken.linkedURL("next") }
 
-    #expect("\(headers.links[0])" == "next, anchor: …, title: …")
-    #expect(!dumped.contains(sentinel) && error.map { "\($0)".contains(sentinel) } == false)
+    expectEqual("\(headers.links[0])", "next, anchor: …, title: …")
+    #expect(!dumped.contains(sentinel))
+    expectEqual(error.map { "\($0)".contains(sentinel) }, false)
   }
 }
 
@@ -150,7 +156,9 @@ extension HTTPLinkTests {
   func invalidTarget(target: String) throws {
     let error = #expect(throws: HTTPError.self) { try linked("<\(target)>; rel=next") }
 
-    #expect(error?.code == .invalidLink && error?.response != nil && error?.underlying is HTTPError)
+    expectEqual(error?.code, .invalidLink)
+    #expect(error?.response != nil)
+    #expect(error?.underlying is HTTPError)
   }
 
   @Test("A link of a response to a path has no URL")
@@ -159,7 +167,7 @@ extension HTTPLinkTests {
     let response = HTTPResponse(to: try HTTPRequest(.get, path: "a"), status: .ok, headers: headers)
     let error = #expect(throws: HTTPError.self) { try response.linkedURL("next") }
 
-    #expect(error?.code == .missingHost)
+    expectEqual(error?.code, .missingHost)
     #expect(try response.linkedURL("prev") == nil)
   }
 }
@@ -222,7 +230,7 @@ extension HTTPLinkTests {
         written.append("<\(target)>\(text(of: " ", from: 0));rel=\(relation); title=\"\(quoted)\"")
         expected.append("<\(target)> \(relation) title=\(title)")
       }
-      #expect(try read(written.joined(separator: text(of: ",", from: 1))) == expected)
+      try expectEqual(read(written.joined(separator: text(of: ",", from: 1))), expected)
     }
   }
 

@@ -22,12 +22,13 @@ import Testing
 
   /// Checks that the page in flight received one request, and that no page follows it.
   private func expectCancelled(_ held: HeldAnswer, page number: Int, _ reason: String) {
-    #expect(mock.cancelRequests.count == 1)
-    #expect(held.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(held.cancelRequest?.reason.message.contains(reason) == true)
+    expectEqual(mock.cancelRequests.count, 1)
+    expectEqual(held.cancelRequest?.options, .doNotForwardIfOthersWaiting)
+    expectEqual(held.cancelRequest?.reason.message.contains(reason), true)
     let logged = log.entries
     held.answer(body: "\(number)")
-    #expect(mock.requests.count == number && log.entries == logged)
+    expectEqual(mock.requests.count, number)
+    expectEqual(log.entries, logged)
   }
 
   @Test("Leaving the loop cancels the page in flight", arguments: 1...4)
@@ -36,7 +37,7 @@ import Testing
 
     let entries = await pages(lookAhead: 2).logged(upTo: number)
 
-    #expect(entries == (1...number).map(String.init))
+    expectEqual(entries, (1...number).map(String.init))
     expectCancelled(held, page: number + 2, "ended early")
   }
 
@@ -46,7 +47,9 @@ import Testing
 
     _ = await pages().logged(upTo: number)
 
-    #expect(mock.requests.count == number && mock.cancelRequests.isEmpty && log.count == number - 1)
+    expectEqual(mock.requests.count, number)
+    #expect(mock.cancelRequests.isEmpty)
+    expectEqual(log.count, number - 1)
   }
 
   @Test("An error in the body of the loop cancels the page in flight")
@@ -80,7 +83,7 @@ import Testing
 
     task.cancel()
 
-    #expect(await task.value == (1..<number).map(String.init) + ["CancellationError()"])
+    await expectEqual(task.value, (1..<number).map(String.init) + ["CancellationError()"])
     expectCancelled(held, page: number, "task")
   }
 
@@ -97,7 +100,8 @@ import Testing
 
     let last = try await task.value
     #expect(last == nil)
-    #expect(mock.requests.count == 1 && mock.cancelRequests.isEmpty)
+    expectEqual(mock.requests.count, 1)
+    #expect(mock.cancelRequests.isEmpty)
   }
 
   @Test("A cancelled task cancels the pages that are loaded ahead")
@@ -122,7 +126,8 @@ import Testing
 
     if confirms { held.complete(.cancelled) } else { held.answer(body: "2") }
 
-    #expect(log.entries == ["after 1"] && mock.requests.count == 2)
+    expectEqual(log.entries, ["after 1"])
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("Law 3 (other consumers): a load that another consumer awaits is not cancelled")
@@ -140,7 +145,9 @@ import Testing
 
     #expect(held.cancelRequest == nil)
     held.answer(body: "1")
-    #expect(other.text == "success" && mock.requests.count == 1 && log.count == 0)
+    expectEqual(other.text, "success")
+    expectEqual(mock.requests.count, 1)
+    expectEqual(log.count, 0)
   }
 
   @Test("Two iterations are cancelled separately")
@@ -153,10 +160,10 @@ import Testing
 
     other.cancel()
 
-    #expect(await other.value == ["CancellationError()"])
+    await expectEqual(other.value, ["CancellationError()"])
     #expect(second.cancelRequest != nil && first.cancelRequest == nil)
     first.answer(body: "1")
-    #expect(await task.value == ["1"])
+    await expectEqual(task.value, ["1"])
   }
 
   @Test("Random cancellations leave no page in flight", arguments: 0..<50)
@@ -169,7 +176,8 @@ import Testing
     task.cancel()
     let entries = await task.value
 
-    #expect(entries.last == "CancellationError()")
-    #expect(mock.pendingCount == 0 && mock.requests.count <= number)
+    expectEqual(entries.last, "CancellationError()")
+    expectEqual(mock.pendingCount, 0)
+    #expect(mock.requests.count <= number)
   }
 }

@@ -53,10 +53,11 @@ import Testing
     }
 
     for error in [linked, derived] {
-      #expect(error?.code == .pageAtOtherOrigin && error?.response?.request.url == base)
-      #expect(error.map { "\($0)".contains(sentinel) } == false)
+      expectEqual(error?.code, .pageAtOtherOrigin)
+      expectEqual(error?.response?.request.url, base)
+      expectEqual(error.map { "\($0)".contains(sentinel) }, false)
     }
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("A page at the same origin keeps the request", arguments: ["/b", "https://EXAMPLE.com:443/b", "b?c"])
@@ -65,10 +66,10 @@ import Testing
     mock.onOthers(.text(""))
     let first = try secret("https://example.com/a")
 
-    #expect(try await load(mock.pages(followingLinksFrom: first)) == 2)
+    try await expectEqual(load(mock.pages(followingLinksFrom: first)), 2)
 
     #expect(mock.requests[1].headers == first.headers && mock.requests[1].bearerToken == first.bearerToken)
-    #expect(mock.requests[1].basicCredentials == first.basicCredentials)
+    expectEqual(mock.requests[1].basicCredentials, first.basicCredentials)
   }
 
   @Test("An allowed page at another origin gets no credentials, and neither do the pages after it")
@@ -78,10 +79,10 @@ import Testing
     mock.onOthers(.text(""))
     let pages = mock.pages(followingLinksFrom: try secret("https://example.com/a"), allowsOtherOrigins: true)
 
-    #expect(try await load(pages) == 3)
+    try await expectEqual(load(pages), 3)
 
-    #expect(mock.requests.map { $0.url?.host } == ["example.com", "other.org", "example.com"])
-    #expect(mock.requests.map(isBare) == [false, true, true])
+    expectEqual(mock.requests.map { $0.url?.host }, ["example.com", "other.org", "example.com"])
+    expectEqual(mock.requests.map(isBare), [false, true, true])
   }
 
   @Test("A request of the closure for another origin loses the credentials of earlier requests, and keeps its own")
@@ -98,10 +99,10 @@ import Testing
       return next
     }
 
-    #expect(try await load(pages) == 4)
+    try await expectEqual(load(pages), 4)
 
-    #expect(mock.requests.map { $0.headers.values(for: "Cookie") } == [[sentinel], ["own=1"], ["own=2"], [sentinel]])
-    #expect(mock.requests.map { $0.headers["Authorization"] } == [sentinel, nil, nil, sentinel])
+    expectEqual(mock.requests.map { $0.headers.values(for: "Cookie") }, [[sentinel], ["own=1"], ["own=2"], [sentinel]])
+    expectEqual(mock.requests.map { $0.headers["Authorization"] }, [sentinel, nil, nil, sentinel])
   }
 
   @Test("A request for a third origin loses the credentials of the first request")
@@ -129,7 +130,8 @@ import Testing
 
     let error = await #expect(throws: HTTPError.self) { try await load(pages) }
 
-    #expect(error?.code == .pageAtOtherOrigin && error?.message.contains("not encrypted") == true)
+    expectEqual(error?.code, .pageAtOtherOrigin)
+    expectEqual(error?.message.contains("not encrypted"), true)
   }
 }
 
@@ -146,7 +148,7 @@ extension PagesOriginTests {
     try link("?d")
     mock.onOthers(.text(""))
 
-    #expect(try await load(api().pages(followingLinksFrom: HTTPRequest(.get, path: "a"))) == 3)
+    try await expectEqual(load(api().pages(followingLinksFrom: HTTPRequest(.get, path: "a"))), 3)
 
     #expect(
       mock.requests.map { $0.url?.absoluteString }
@@ -161,7 +163,8 @@ extension PagesOriginTests {
       try await load(api().pages(followingLinksFrom: HTTPRequest(.get, path: "a")))
     }
 
-    #expect(error?.code == .pageAtOtherOrigin && mock.requests.count == 1)
+    expectEqual(error?.code, .pageAtOtherOrigin)
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("Requests with only a path have the origin of the first request")
@@ -171,7 +174,7 @@ extension PagesOriginTests {
 
     await #expect(throws: HTTPError.self) { try await load(pages) }
 
-    #expect(mock.requests.map { $0.url?.path } == ["/v1/a", "/v1/b", "/v1/b"])
+    expectEqual(mock.requests.map { $0.url?.path }, ["/v1/a", "/v1/b", "/v1/b"])
   }
 
   @Test("If the origin of the first request is unknown, a URL is refused")
@@ -184,8 +187,9 @@ extension PagesOriginTests {
     }
     let linked = await #expect(throws: HTTPError.self) { try await load(mock.pages(followingLinksFrom: first)) }
 
-    #expect(derived?.code == .pageAtOtherOrigin && linked?.code == .missingHost)
-    #expect(mock.requests.count == 2)
+    expectEqual(derived?.code, .pageAtOtherOrigin)
+    expectEqual(linked?.code, .missingHost)
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("A redirect to another origin does not change the origin of the first request", arguments: [false, true])
@@ -199,7 +203,7 @@ extension PagesOriginTests {
       try await load(api(Redirect() --> mock).pages(followingLinksFrom: first))
     }
 
-    #expect(error?.code == .pageAtOtherOrigin)
+    expectEqual(error?.code, .pageAtOtherOrigin)
     #expect(
       mock.requests.map { $0.url?.absoluteString }
         == ["https://example.com/v1/a", "https://other.org/a", "https://example.com/v1/b"])
@@ -219,9 +223,9 @@ extension PagesOriginTests {
     first.body = .data(.init("query".utf8), contentType: "text/plain")
     first.deadline = .after(.seconds(60))
 
-    #expect(try await load(mock.pages(followingLinksFrom: first)) == 3)
+    try await expectEqual(load(mock.pages(followingLinksFrom: first)), 3)
 
-    #expect(mock.requests.map { $0.url?.absoluteString.dropFirst(19) } == ["/a?x", "/b", "/c"])
+    expectEqual(mock.requests.map { $0.url?.absoluteString.dropFirst(19) }, ["/a?x", "/b", "/c"])
     #expect(mock.requests.allSatisfy { $0.method == .post && $0.headers == first.headers })
     #expect(mock.requests.allSatisfy { $0.deadline != nil })
     #expect(mock.requests.allSatisfy { RequestMatcher.body("query").matches($0) })
@@ -236,6 +240,7 @@ extension PagesOriginTests {
     for _ in 1...2 { #expect(try await iterator.next() != nil) }
     let error = await #expect(throws: HTTPError.self) { _ = try await iterator.next() }
 
-    #expect(error?.code == .invalidLink && mock.requests.count == 2)
+    expectEqual(error?.code, .invalidLink)
+    expectEqual(mock.requests.count, 2)
   }
 }

@@ -61,13 +61,14 @@ extension HTTPPages {
     #expect(mock.requests.isEmpty)
 
     for number in 1...3 {
-      #expect(try await iterator.next().map(NumberedPages.number) == number)
-      #expect(mock.requests.count == number && log.count == number - 1)
+      try await expectEqual(iterator.next().map(NumberedPages.number), number)
+      expectEqual(mock.requests.count, number)
+      expectEqual(log.count, number - 1)
     }
     for _ in 1...2 { #expect(try await iterator.next() == nil) }
 
-    #expect(mock.requests.map(\.query) == ["page=1", "page=2", "page=3"])
-    #expect(log.entries == ["after 1", "after 2", "after 3"])
+    expectEqual(mock.requests.map(\.query), ["page=1", "page=2", "page=3"])
+    expectEqual(log.entries, ["after 1", "after 2", "after 3"])
   }
 
   @Test("Each iteration begins at the first page")
@@ -75,9 +76,9 @@ extension HTTPPages {
     mock.onOthers(NumberedPages.answer)
     let pages = mock.pages(first, next: NumberedPages.next(upTo: 2))
 
-    for _ in 1...2 { #expect(await pages.logged() == ["1", "2", "end"]) }
+    for _ in 1...2 { await expectEqual(pages.logged(), ["1", "2", "end"]) }
 
-    #expect(mock.requests.count == 4)
+    expectEqual(mock.requests.count, 4)
   }
 
   @Test("An error ends the iteration after the pages before it", arguments: [0, 1, 5])
@@ -86,20 +87,22 @@ extension HTTPPages {
     mock.onOthers(NumberedPages.answer)
     var iterator = mock.pages(first, lookAhead: lookAhead, next: NumberedPages.next(log)).makeAsyncIterator()
 
-    for number in 1...2 { #expect(try await iterator.next().map(NumberedPages.number) == number) }
+    for number in 1...2 { try await expectEqual(iterator.next().map(NumberedPages.number), number) }
     let error = await #expect(throws: HTTPError.self) { _ = try await iterator.next() }
 
-    #expect(error?.code == .unacceptableStatus && error?.response?.status == .serviceUnavailable)
+    expectEqual(error?.code, .unacceptableStatus)
+    expectEqual(error?.response?.status, .serviceUnavailable)
     #expect(try await iterator.next() == nil)
-    #expect(mock.requests.count == 3 && log.entries == ["after 1", "after 2"])
+    expectEqual(mock.requests.count, 3)
+    expectEqual(log.entries, ["after 1", "after 2"])
   }
 
   @Test("A failed first page is the error of the iteration", arguments: [0, 3])
   func firstFails(lookAhead: Int) async {
     mock.fail(Oops())
 
-    #expect(await mock.pages(first, lookAhead: lookAhead, next: NumberedPages.next()).logged() == ["oops"])
-    #expect(mock.requests.count == 1)
+    await expectEqual(mock.pages(first, lookAhead: lookAhead, next: NumberedPages.next()).logged(), ["oops"])
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("An error of the closure ends the iteration after its page", arguments: [0, 1, 5])
@@ -110,8 +113,8 @@ extension HTTPPages {
       return NumberedPages.request(2)
     }
 
-    #expect(await pages.logged() == ["1", "2", "oops"])
-    #expect(mock.requests.count == 2)
+    await expectEqual(pages.logged(), ["1", "2", "oops"])
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("The iteration of a cancelled load ends with the cancellation")
@@ -136,33 +139,34 @@ extension PagesTests {
     let pages = mock.pages(first, lookAhead: lookAhead, limit: 2, next: NumberedPages.next())
     var iterator = pages.makeAsyncIterator()
 
-    for number in 1...2 { #expect(try await iterator.next().map(NumberedPages.number) == number) }
+    for number in 1...2 { try await expectEqual(iterator.next().map(NumberedPages.number), number) }
     let error = await #expect(throws: HTTPError.self) { _ = try await iterator.next() }
 
-    #expect(error?.code == .tooManyPages && error?.message.contains("the limit of pages, 2") == true)
-    #expect(try error?.response.map(NumberedPages.number) == 2)
-    #expect(mock.requests.count == 2)
+    expectEqual(error?.code, .tooManyPages)
+    expectEqual(error?.message.contains("the limit of pages, 2"), true)
+    try expectEqual(error?.response.map(NumberedPages.number), 2)
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("As many pages as the limit are no error")
   func exactLimit() async {
     mock.onOthers(NumberedPages.answer)
 
-    #expect(await mock.pages(first, limit: 2, next: NumberedPages.next(upTo: 2)).logged() == ["1", "2", "end"])
+    await expectEqual(mock.pages(first, limit: 2, next: NumberedPages.next(upTo: 2)).logged(), ["1", "2", "end"])
   }
 
   @Test("The limit is 1,000 by default, at least 1, and `nil` disables it")
   func limits() async throws {
     mock.onOthers(NumberedPages.answer)
 
-    #expect(await mock.pages(first, next: NumberedPages.next()).logged().suffix(2) == ["1000", "tooManyPages"])
+    await expectEqual(mock.pages(first, next: NumberedPages.next()).logged().suffix(2), ["1000", "tooManyPages"])
     var iterator = mock.pages(first, limit: -1, next: NumberedPages.next()).makeAsyncIterator()
     _ = try await iterator.next()
     let error = await #expect(throws: HTTPError.self) { _ = try await iterator.next() }
-    #expect(error?.message.contains("the limit of pages, 1.") == true)
-    #expect(
-      await mock.pages(first, lookAhead: .max, limit: nil, next: NumberedPages.next(upTo: 2_000)).logged().suffix(2)
-        == ["2000", "end"])
+    expectEqual(error?.message.contains("the limit of pages, 1."), true)
+    await expectEqual(
+      mock.pages(first, lookAhead: .max, limit: nil, next: NumberedPages.next(upTo: 2_000)).logged().suffix(2),
+      ["2000", "end"])
   }
 
   @Test("A circle of pages ends at the limit")
@@ -172,7 +176,7 @@ extension PagesTests {
       NumberedPages.request(3 - (try NumberedPages.number(of: response)))
     }
 
-    #expect(await pages.logged() == ["1", "2", "1", "2", "tooManyPages"])
+    await expectEqual(pages.logged(), ["1", "2", "1", "2", "tooManyPages"])
   }
 }
 
@@ -188,8 +192,9 @@ extension PagesTests {
     #expect(mock.requests.isEmpty)
 
     for number in 1...5 {
-      #expect(try await iterator.next().map(NumberedPages.number) == number)
-      #expect(mock.requests.count == number + expected && log.count == number + expected - 1)
+      try await expectEqual(iterator.next().map(NumberedPages.number), number)
+      expectEqual(mock.requests.count, number + expected)
+      expectEqual(log.count, number + expected - 1)
     }
   }
 
@@ -201,12 +206,13 @@ extension PagesTests {
 
     for (index, answer) in held.enumerated() {
       _ = await answer.loaded.outcome
-      #expect(mock.requests.count == index + 1 && mock.pendingCount == 1)
+      expectEqual(mock.requests.count, index + 1)
+      expectEqual(mock.pendingCount, 1)
       answer.answer(body: "\(index + 1)")
     }
 
-    #expect(await task.value == ["1", "2", "3", "end"])
-    #expect(mock.requests.count == 3)
+    await expectEqual(task.value, ["1", "2", "3", "end"])
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test("Pages that were read are released", arguments: [0, 2])
@@ -224,7 +230,8 @@ extension PagesTests {
     for _ in 1...10 { _ = try await iterator.next() }
 
     let living = marks.withLock { $0.count { $0.mark != nil } }
-    #expect(living == max(1, lookAhead) && marks.withLock { $0.count } == lookAhead + 9)
+    expectEqual(living, max(1, lookAhead))
+    expectEqual(marks.withLock { $0.count }, lookAhead + 9)
     withExtendedLifetime(iterator) {}
   }
 }

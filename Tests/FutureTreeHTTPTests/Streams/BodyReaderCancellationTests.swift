@@ -24,8 +24,8 @@ import Testing
     task.cancel()
     cancelling.value = nil
 
-    #expect(try await isCalledInside.future.value == false)
+    try await expectEqual(isCalledInside.future.value, false)
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(await stream.transfer.outcome.ending == .cancelled)
+    await expectEqual(stream.transfer.outcome.ending, .cancelled)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -28,9 +29,9 @@ import Testing
   func exponential() {
     let rules = EventReconnection()
 
-    #expect(delays(rules, count: 7, random: .max) == [3, 6, 12, 24, 48, 60, 60].map { .seconds($0) })
-    #expect(delays(rules, count: 7) == Array(repeating: .seconds(3), count: 7))
-    #expect(delays(rules, count: 7, hasEvents: true, random: .max) == Array(repeating: .seconds(3), count: 7))
+    expectEqual(delays(rules, count: 7, random: .max), [3, 6, 12, 24, 48, 60, 60].map { .seconds($0) })
+    expectEqual(delays(rules, count: 7), Array(repeating: .seconds(3), count: 7))
+    expectEqual(delays(rules, count: 7, hasEvents: true, random: .max), Array(repeating: .seconds(3), count: 7))
   }
 
   @Test("The jitter is a random part of the growth")
@@ -45,30 +46,30 @@ import Testing
   func retry() {
     let rules = EventReconnection(longestDelay: .seconds(10))
 
-    #expect(delays(rules, retry: "4000", random: .max) == [4, 8, 10, 10, 10].map { .seconds($0) })
-    #expect(delays(rules, count: 3, retry: "90000", random: .max) == Array(repeating: .seconds(90), count: 3))
-    #expect(delays(rules, count: 3, retry: "0", random: .max) == [0, 2, 4].map { .seconds($0) })
-    #expect(delays(rules, count: 3, retry: "0", hasEvents: true, random: .max) == Array(repeating: .zero, count: 3))
-    #expect(delays(rules, count: 2, retry: "9223372036854775807") == Array(repeating: .century, count: 2))
+    expectEqual(delays(rules, retry: "4000", random: .max), [4, 8, 10, 10, 10].map { .seconds($0) })
+    expectEqual(delays(rules, count: 3, retry: "90000", random: .max), Array(repeating: .seconds(90), count: 3))
+    expectEqual(delays(rules, count: 3, retry: "0", random: .max), [0, 2, 4].map { .seconds($0) })
+    expectEqual(delays(rules, count: 3, retry: "0", hasEvents: true, random: .max), Array(repeating: .zero, count: 3))
+    expectEqual(delays(rules, count: 2, retry: "9223372036854775807"), Array(repeating: .century, count: 2))
   }
 
   @Test("Settings outside of the limits are clamped")
   func clamped() {
     let rules = EventReconnection(delay: .seconds(-1), longestDelay: .seconds(Int64.max), attempts: -1)
 
-    #expect(rules == EventReconnection(delay: .zero, longestDelay: .century, attempts: 0))
-    #expect(delays(EventReconnection(delay: .seconds(Int64.max)), count: 2, random: .max) == [.century, .century])
-    #expect(delays(EventReconnection(longestDelay: .zero), count: 2, random: .max) == [.seconds(3), .seconds(3)])
-    #expect(
-      delays(EventReconnection(delay: .zero, longestDelay: .century), count: 2_000, random: .max).last == .century)
+    expectEqual(rules, EventReconnection(delay: .zero, longestDelay: .century, attempts: 0))
+    expectEqual(delays(EventReconnection(delay: .seconds(Int64.max)), count: 2, random: .max), [.century, .century])
+    expectEqual(delays(EventReconnection(longestDelay: .zero), count: 2, random: .max), [.seconds(3), .seconds(3)])
+    expectEqual(
+      delays(EventReconnection(delay: .zero, longestDelay: .century), count: 2_000, random: .max).last, .century)
   }
 
   @Test("The number of reconnections without an event is limited", arguments: [0, 1, 4])
   func attempts(limit: Int) {
     let rules = EventReconnection(attempts: limit)
 
-    #expect(delays(rules, count: 10).count == limit)
-    #expect(delays(rules, count: 10, hasEvents: true).count == (limit == 0 ? 0 : 10))
+    expectEqual(delays(rules, count: 10).count, limit)
+    expectEqual(delays(rules, count: 10, hasEvents: true).count, (limit == 0 ? 0 : 10))
   }
 
   @Test("Only errors that another connection can fix are followed by one")
@@ -81,7 +82,7 @@ import Testing
       "missingHost", "invalidURL", "insecureConnection", "resetInProgress", "deadlineExceeded", "bodyNotReplayable",
       "credentialsUnavailable", "ambiguousBody", "invalidResponse", "bodyTooLarge", "eventTooLarge", "Custom.error",
     ]) {
-      #expect(reconnects(.failure(HTTPError(HTTPError.Code(name), "It failed."))) == transient.contains(name))
+      expectEqual(reconnects(.failure(HTTPError(HTTPError.Code(name), "It failed."))), transient.contains(name))
     }
     #expect(reconnects(.success(())))
     for error in [Oops(), CancellationError(), FutureCancelled(reason: "a reset")] as [any Error] {
@@ -109,11 +110,11 @@ import Testing
     var request = anyRequest()
     try request.setHeader("last-event-id", "7")
     var state = EventReconnectionState(request, .default)
-    #expect(try state.request.headers.values(for: "Last-Event-ID") == ["7"])
+    try expectEqual(state.request.headers.values(for: "Last-Event-ID"), ["7"])
 
     var parser = ServerSentEventParser(maximumEventSize: 100, lastEventID: state.lastEventID)
     state.connectionEnded(parser)
-    #expect(try state.request.headers["Last-Event-ID"] == "7")
+    try expectEqual(state.request.headers["Last-Event-ID"], "7")
 
     parser.receive(Data("id\n\n".utf8))
     _ = try parser.next()

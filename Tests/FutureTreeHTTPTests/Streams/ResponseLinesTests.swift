@@ -50,9 +50,9 @@ import Testing
     let body = Data("\u{FEFF}1\r\n\n 22 \n\r\n€\n3".utf8)
 
     for chunks in Splits.all(of: body) {
-      #expect(await all(try response(chunks).lines) == ["1", "", " 22 ", "", "€", "3"])
-      #expect(await all(try response(chunks).jsonLines(of: Int.self)) == ["1", "22", "error: undecodableBody"])
-      #expect(await all(try response(chunks).lines(limit: 2)) == ["1", "", "error: lineTooLong"])
+      await expectEqual(all(try response(chunks).lines), ["1", "", " 22 ", "", "€", "3"])
+      await expectEqual(all(try response(chunks).jsonLines(of: Int.self)), ["1", "22", "error: undecodableBody"])
+      await expectEqual(all(try response(chunks).lines(limit: 2)), ["1", "", "error: lineTooLong"])
     }
   }
 
@@ -60,17 +60,17 @@ import Testing
   func bodies() async throws {
     let response = buffered("1\n2")
     for _ in 1...2 {
-      #expect(await all(response.lines) == ["1", "2"])
-      #expect(await all(response.jsonLines(of: Int.self)) == ["1", "2"])
+      await expectEqual(all(response.lines), ["1", "2"])
+      await expectEqual(all(response.jsonLines(of: Int.self)), ["1", "2"])
     }
     let file = try TemporaryFile("in a\nfile")
     let inFile = HTTPResponse(to: request, status: .ok, content: .file(file.url, size: 9))
-    #expect(await all(inFile.lines) == ["in a", "file"])
+    await expectEqual(all(inFile.lines), ["in a", "file"])
 
     let stream = try self.response([Data("1".utf8)])
-    #expect(await all(stream.lines) == ["1"])
-    #expect(await all(stream.lines) == ["error: bodyAlreadyRead"])
-    #expect(await all(stream.jsonLines(of: Int.self)) == ["error: bodyAlreadyRead"])
+    await expectEqual(all(stream.lines), ["1"])
+    await expectEqual(all(stream.lines), ["error: bodyAlreadyRead"])
+    await expectEqual(all(stream.jsonLines(of: Int.self)), ["error: bodyAlreadyRead"])
   }
 
   @Test("A line arrives before the end of the body")
@@ -79,11 +79,11 @@ import Testing
     var lines = response.lines.makeAsyncIterator()
     try writer.write(Data("a\nb".utf8))
 
-    #expect(try await lines.next() == "a")
+    try await expectEqual(lines.next(), "a")
     #expect(!response.transfer.isCompleted)
 
     try writer.write(Data("\n".utf8))
-    #expect(try await lines.next() == "b")
+    try await expectEqual(lines.next(), "b")
     writer.finish()
     for _ in 1...2 { #expect(try await lines.next() == nil) }
   }
@@ -92,9 +92,9 @@ import Testing
   func defaultLimit() async throws {
     let longest = String(repeating: "a", count: 1 << 20)
 
-    #expect(await all(buffered(longest).lines) == [longest])
-    #expect(await all(buffered(longest + "a").lines) == ["error: lineTooLong"])
-    #expect(await all(buffered(longest + "a").jsonLines(of: Int.self)) == ["error: lineTooLong"])
+    await expectEqual(all(buffered(longest).lines), [longest])
+    await expectEqual(all(buffered(longest + "a").lines), ["error: lineTooLong"])
+    await expectEqual(all(buffered(longest + "a").jsonLines(of: Int.self)), ["error: lineTooLong"])
   }
 
   @Test("An error names the request without its query and the line, ends the iteration and stays")
@@ -105,10 +105,10 @@ import Testing
     ] {
       var lines = response.lines(limit: 10).makeAsyncIterator()
 
-      #expect(try await lines.next() == "a")
+      try await expectEqual(lines.next(), "a")
       for _ in 1...2 {
         let error = await #expect(throws: HTTPError.self) { try await lines.next() }
-        #expect(error?.code == code)
+        expectEqual(error?.code, code)
         #expect(error?.message.hasPrefix("GET http://example.com/feed?…: Line 2 of the body") == true)
       }
     }
@@ -120,7 +120,7 @@ import Testing
     try writer.write(Data("a\nb\nc".utf8))
     writer.fail(HTTPError(.connectionLost, "The connection was closed. Load again."))
 
-    #expect(await all(response.lines) == ["a", "b", "error: connectionLost"])
+    await expectEqual(all(response.lines), ["a", "b", "error: connectionLost"])
   }
 
   @Test("The descriptions contain neither the query nor the body")
@@ -158,12 +158,12 @@ extension ResponseLinesTests {
       let response = buffered("\(good)\n\n \t\r\n\(line)\n\(good)")
       var values = response.jsonLines(of: Reading.self).makeAsyncIterator()
 
-      #expect(try await values.next()?.place.floor == 1)
+      try await expectEqual(values.next()?.place.floor, 1)
       for _ in 1...2 {
         let error = await #expect(throws: HTTPError.self) { try await values.next() }
         let start = "Line 4 of the response to GET http://example.com/feed?… cannot be decoded as Reading: "
         #expect(error?.code == .undecodableBody && error?.message.hasPrefix(start + fault) == true, "\(error as Any)")
-        #expect(error?.message.contains(sentinel) == false)
+        expectEqual(error?.message.contains(sentinel), false)
       }
     }
   }
@@ -174,7 +174,7 @@ extension ResponseLinesTests {
     decoder.dateDecodingStrategy = .secondsSince1970
     let dates = buffered("0\n1").jsonLines(of: Date.self, decoder: decoder)
 
-    #expect(try await dates.reduce(into: []) { $0.append($1.timeIntervalSince1970) } == [0, 1])
+    try await expectEqual(dates.reduce(into: []) { $0.append($1.timeIntervalSince1970) }, [0, 1])
   }
 
   @Test("A line that cannot be decoded closes the connection")
@@ -185,8 +185,8 @@ extension ResponseLinesTests {
 
     await #expect(throws: HTTPError.self) { try await values.next() }
 
-    #expect(stops.value == 1)
-    #expect(writer.transfer.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    expectEqual(stops.value, 1)
+    expectEqual(writer.transfer.cancelRequest?.options, .doNotForwardIfOthersWaiting)
   }
 }
 
@@ -200,8 +200,8 @@ extension ResponseLinesTests {
 
     for try await _ in response.lines { break }
 
-    #expect(stops.value == 1)
-    #expect(writer.transfer.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    expectEqual(stops.value, 1)
+    expectEqual(writer.transfer.cancelRequest?.options, .doNotForwardIfOthersWaiting)
   }
 
   @Test("A line that is too long closes the connection")
@@ -212,7 +212,7 @@ extension ResponseLinesTests {
 
     await #expect(throws: HTTPError.self) { try await lines.next() }
 
-    #expect(stops.value == 1)
+    expectEqual(stops.value, 1)
   }
 
   @Test("A cancelled task stops waiting at once, and closes the connection")
@@ -222,8 +222,8 @@ extension ResponseLinesTests {
     while !writer.isAwaited { await Task.yield() }
     task.cancel()
 
-    #expect(await task.value == ["CancellationError"])
-    #expect(stops.value == 1)
+    await expectEqual(task.value, ["CancellationError"])
+    expectEqual(stops.value, 1)
   }
 
   @Test("A cancelled task gets no further line, and no shorter body")
@@ -237,7 +237,7 @@ extension ResponseLinesTests {
         return first
       }
 
-      #expect(try await task.value == "a")
+      try await expectEqual(task.value, "a")
     }
   }
 
@@ -246,14 +246,14 @@ extension ResponseLinesTests {
     let (response, writer) = makeStream()
     try writer.write(Data("a\nb\n".utf8))
     var lines = response.lines.makeAsyncIterator()
-    #expect(try await lines.next() == "a")
+    try await expectEqual(lines.next(), "a")
 
     response.transfer.cancel(reason: "the user pressed Stop")
     writer.fail(HTTPError(.connectionLost, "The connection was closed."))
 
     // The lines of the chunk that was read are complete.
-    #expect(try await lines.next() == "b")
+    try await expectEqual(lines.next(), "b")
     let error = await #expect(throws: FutureCancelled.self) { try await lines.next() }
-    #expect(error?.reason.message == "the user pressed Stop")
+    expectEqual(error?.reason.message, "the user pressed Stop")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -37,16 +38,16 @@ private struct Findings: Equatable {
   func separate() {
     let found = Findings("data: first\n\ndata: second, with\ndata: two lines\n\n\n\ndata: third\n\n")
 
-    #expect(
-      found.events == ["first", "second, with\ntwo lines", "third"].map { ServerSentEvent(type: "message", data: $0) })
+    expectEqual(
+      found.events, ["first", "second, with\ntwo lines", "third"].map { ServerSentEvent(type: "message", data: $0) })
   }
 
   @Test("The field event sets the type of one event")
   func type() {
     let found = Findings("event: add\ndata: 7\n\ndata: 8\n\nevent: x\nevent:\ndata: 9\n\nevent: lost\n\ndata: 10\n\n")
 
-    #expect(found.events.map(\.type) == ["add", "message", "message", "message"])
-    #expect(found.data == ["7", "8", "9", "10"])
+    expectEqual(found.events.map(\.type), ["add", "message", "message", "message"])
+    expectEqual(found.data, ["7", "8", "9", "10"])
   }
 
   // The behavior of the second example of section 9.2.6.
@@ -54,32 +55,35 @@ private struct Findings: Equatable {
   func ids() {
     let found = Findings(": a comment\n\ndata: a\nid: 1\n\ndata:b\nid\n\ndata:  c\n\nid: 2\ndata: d\n\ndata: e\n\n")
 
-    #expect(
-      found.events
-        == [("a", "1"), ("b", ""), (" c", ""), ("d", "2"), ("e", "2")].map { ServerSentEvent(data: $0, id: $1) })
-    #expect(found.lastEventID == "2")
+    expectEqual(
+      found.events,
+      [("a", "1"), ("b", ""), (" c", ""), ("d", "2"), ("e", "2")].map { ServerSentEvent(data: $0, id: $1) })
+    expectEqual(found.lastEventID, "2")
   }
 
   // The behavior of the third and the fourth example of section 9.2.6.
   @Test("Data without a value is data, and one space after the colon is removed")
   func emptyData() {
-    #expect(Findings("data\n\ndata\ndata\n\ndata:").data == ["", "\n"])
-    #expect(Findings("data:x\n\ndata: x\n\ndata:  x\n\ndata:\tx\n\ndata: \n\n").data == ["x", "x", " x", "\tx", ""])
+    expectEqual(Findings("data\n\ndata\ndata\n\ndata:").data, ["", "\n"])
+    expectEqual(Findings("data:x\n\ndata: x\n\ndata:  x\n\ndata:\tx\n\ndata: \n\n").data, ["x", "x", " x", "\tx", ""])
   }
 
   @Test("An event without data is not dispatched, but its ID is kept")
   func withoutData() {
     let found = Findings("id: 1\nevent: a\n\nid: 2\n\n")
 
-    #expect(found.events.isEmpty && found.lastEventID == "2")
-    #expect(Findings("id: 1\n\ndata: a\n\n").events == [ServerSentEvent(data: "a", id: "1")])
+    #expect(found.events.isEmpty)
+    expectEqual(found.lastEventID, "2")
+    expectEqual(Findings("id: 1\n\ndata: a\n\n").events, [ServerSentEvent(data: "a", id: "1")])
   }
 
   @Test("An incomplete event is discarded, with its ID", arguments: ["", "\n"])
   func incomplete(end: String) {
     let found = Findings("id: 1\ndata: a\n\nretry: 5\nid: 2\ndata: b\(end)")
 
-    #expect(found.data == ["a"] && found.lastEventID == "1" && found.retry == .milliseconds(5))
+    expectEqual(found.data, ["a"])
+    expectEqual(found.lastEventID, "1")
+    expectEqual(found.retry, .milliseconds(5))
   }
 
   @Test("The last event ID is the one of the returned event")
@@ -88,14 +92,14 @@ private struct Findings: Equatable {
     parser.receive(Data("data: a\n\nid: 1\ndata: b\n\nid: 2\ndata: c\n\n".utf8))
 
     for id in ["0", "1", "2"] {
-      #expect(try parser.next()?.id == id)
-      #expect(parser.lastEventID == id)
+      try expectEqual(parser.next()?.id, id)
+      expectEqual(parser.lastEventID, id)
     }
   }
 
   @Test("An ID with NUL is ignored")
   func nul() {
-    #expect(Findings("id: 1\nid: 2\0\ndata: a\0\n\n").events == [ServerSentEvent(data: "a\0", id: "1")])
+    expectEqual(Findings("id: 1\nid: 2\0\ndata: a\0\n\n").events, [ServerSentEvent(data: "a\0", id: "1")])
   }
 
   @Test(
@@ -107,8 +111,8 @@ private struct Findings: Equatable {
       ("Retry: 1", nil), ("retry: 99999999999999999999999999", nil),
     ] as [(String, Int64?)])
   func retry(line: String, milliseconds: Int64?) {
-    #expect(Findings(line + "\n").retry == milliseconds.map { .milliseconds($0) })
-    #expect(Findings("retry: 3\n\(line)\n").retry == .milliseconds(milliseconds ?? 3))
+    expectEqual(Findings(line + "\n").retry, milliseconds.map { .milliseconds($0) })
+    expectEqual(Findings("retry: 3\n\(line)\n").retry, .milliseconds(milliseconds ?? 3))
   }
 
   @Test(
@@ -117,29 +121,29 @@ private struct Findings: Equatable {
       ":", ": data: b", ":data", "Data: b", "DATA", " data: b", "data : b", "dat", "datas: b", "\u{FEFF}data: b",
     ])
   func ignored(line: String) {
-    #expect(Findings("data: a\n\(line)\ndata: c\n\n").data == ["a\nc"])
+    expectEqual(Findings("data: a\n\(line)\ndata: c\n\n").data, ["a\nc"])
   }
 
   @Test("A line ends with LF, CRLF or CR", arguments: ["\n", "\r\n", "\r"])
   func lineEnds(end: String) {
     let lines = ["id: 1", "data: a", "data: b", "", "data: c", "", ""]
 
-    #expect(Findings(lines.joined(separator: end)).data == ["a\nb", "c"])
+    expectEqual(Findings(lines.joined(separator: end)).data, ["a\nb", "c"])
   }
 
   @Test("Line ends can be mixed, and an event does not wait for the LF after a CR")
   func mixedLineEnds() {
-    #expect(Findings("data: a\rdata: b\r\ndata: c\n\r").data == ["a\nb\nc"])
-    #expect(Findings("data: a\r\r").data == ["a"])
-    #expect(Findings("data: a\n\r\ndata: b\r\n\n").data == ["a", "b"])
-    #expect(Findings("data: a\u{2028}\u{85}b\u{B}\u{C}\n\n").data == ["a\u{2028}\u{85}b\u{B}\u{C}"])
+    expectEqual(Findings("data: a\rdata: b\r\ndata: c\n\r").data, ["a\nb\nc"])
+    expectEqual(Findings("data: a\r\r").data, ["a"])
+    expectEqual(Findings("data: a\n\r\ndata: b\r\n\n").data, ["a", "b"])
+    expectEqual(Findings("data: a\u{2028}\u{85}b\u{B}\u{C}\n\n").data, ["a\u{2028}\u{85}b\u{B}\u{C}"])
   }
 
   @Test("One byte order mark at the beginning is removed")
   func byteOrderMark() {
-    #expect(Findings("\u{FEFF}data: a\n\n").data == ["a"])
-    #expect(Findings("\u{FEFF}\u{FEFF}data: a\n\n").data == [])
-    #expect(Findings("data: \u{FEFF}a\n\n").data == ["\u{FEFF}a"])
+    expectEqual(Findings("\u{FEFF}data: a\n\n").data, ["a"])
+    expectEqual(Findings("\u{FEFF}\u{FEFF}data: a\n\n").data, [])
+    expectEqual(Findings("data: \u{FEFF}a\n\n").data, ["\u{FEFF}a"])
   }
 
   @Test(
@@ -153,27 +157,28 @@ private struct Findings: Equatable {
     let stream =
       Data("id: ".utf8) + bytes + Data("\ndata: ".utf8) + bytes + Data("\ndata: ".utf8) + bytes + Data("\n\n".utf8)
 
-    #expect(Findings([Data(stream)]).events == [ServerSentEvent(data: "\(text)\n\(text)", id: text)])
+    expectEqual(Findings([Data(stream)]).events, [ServerSentEvent(data: "\(text)\n\(text)", id: text)])
   }
 
   @Test("An event with as many bytes as the limit is accepted, and one more is an error")
   func limit() {
-    #expect(Findings("data: 1234\r\n\r\n", limit: 10).data == ["1234"])
-    #expect(Findings("data: 12345\n\n", limit: 10).error == .eventTooLarge)
-    #expect(Findings("data\ndata\n\ndata\ndata\nid\n\n", limit: 10).data == ["\n", "\n"])
-    #expect(Findings("data\ndata\nid:\n", limit: 10).error == .eventTooLarge)
-    #expect(Findings("\u{FEFF}data: 1234\n\n", limit: 10).data == ["1234"])
+    expectEqual(Findings("data: 1234\r\n\r\n", limit: 10).data, ["1234"])
+    expectEqual(Findings("data: 12345\n\n", limit: 10).error, .eventTooLarge)
+    expectEqual(Findings("data\ndata\n\ndata\ndata\nid\n\n", limit: 10).data, ["\n", "\n"])
+    expectEqual(Findings("data\ndata\nid:\n", limit: 10).error, .eventTooLarge)
+    expectEqual(Findings("\u{FEFF}data: 1234\n\n", limit: 10).data, ["1234"])
     #expect(Findings("unknown:12\n:12345678\ndata", limit: 10).error == nil)
-    #expect(Findings("unknown:12\n:12345678\ndata\n", limit: 10).error == .eventTooLarge)
+    expectEqual(Findings("unknown:12\n:12345678\ndata\n", limit: 10).error, .eventTooLarge)
   }
 
   @Test("Comments are limited one by one")
   func comments() {
     let found = Findings("data\n" + String(repeating: ":234567890\n", count: 1_000) + "\n", limit: 10)
 
-    #expect(found.data == [""] && found.error == nil)
-    #expect(Findings(":2345678901\n", limit: 10).error == .eventTooLarge)
-    #expect(Findings(String(repeating: ":", count: 20), limit: 10).error == .eventTooLarge)
+    expectEqual(found.data, [""])
+    #expect(found.error == nil)
+    expectEqual(Findings(":2345678901\n", limit: 10).error, .eventTooLarge)
+    expectEqual(Findings(String(repeating: ":", count: 20), limit: 10).error, .eventTooLarge)
   }
 
   @Test("An error follows the events before it, and stays")
@@ -181,12 +186,12 @@ private struct Findings: Equatable {
     var parser = ServerSentEventParser(maximumEventSize: 10)
     parser.receive(Data("id: 1\ndata\n\ndata: too long\n\ndata\n\n".utf8))
 
-    #expect(try parser.next() == ServerSentEvent(data: "", id: "1"))
+    try expectEqual(parser.next(), ServerSentEvent(data: "", id: "1"))
     for _ in 0..<2 {
       let error = try #require(throws: HTTPError.self) { try parser.next() }
-      #expect(error.code == .eventTooLarge)
+      expectEqual(error.code, .eventTooLarge)
     }
-    #expect(parser.lastEventID == "1")
+    expectEqual(parser.lastEventID, "1")
   }
 
   @Test(
@@ -203,7 +208,7 @@ private struct Findings: Equatable {
       for cut in [bytes, Data(bytes.filter { $0 != 0xBB && $0 != 0x98 })] {
         let expected = Findings([cut], limit: limit)
         for chunks in Splits.all(of: cut) {
-          #expect(Findings(chunks, limit: limit) == expected, "\(chunks.map(Array.init)), limit \(limit)")
+          expectEqual(Findings(chunks, limit: limit), expected, "\(chunks.map(Array.init)), limit \(limit)")
         }
       }
     }
@@ -216,16 +221,16 @@ private struct Findings: Equatable {
     let stream = Data(("data" + String(repeating: "\ndata:1", count: count / 7) + "\n\n").utf8)
     let line = Data(("data:" + String(repeating: "1", count: count) + "\n\n").utf8)
 
-    #expect(Findings(stream.map { Data([$0]) }, limit: 2 * count).data.map(\.utf8.count) == [count / 7 * 2])
-    #expect(Findings(line.map { Data([$0]) }, limit: 2 * count).data.map(\.utf8.count) == [count])
+    expectEqual(Findings(stream.map { Data([$0]) }, limit: 2 * count).data.map(\.utf8.count), [count / 7 * 2])
+    expectEqual(Findings(line.map { Data([$0]) }, limit: 2 * count).data.map(\.utf8.count), [count])
   }
 
   @Test("The printed event shows its type and size, without data and ID")
   func printing() {
     let event = ServerSentEvent(type: "price\n", data: "€ \(sentinel)", id: sentinel)
 
-    #expect(event.description == "price\\u{A} (\(4 + sentinel.utf8.count) bytes)")
-    #expect(ServerSentEvent(data: "a").description == "message (1 byte)")
+    expectEqual(event.description, "price\\u{A} (\(4 + sentinel.utf8.count) bytes)")
+    expectEqual(ServerSentEvent(data: "a").description, "message (1 byte)")
     #expect(!showsSecret(event))
   }
 }

@@ -23,13 +23,13 @@ import Testing
     let script = ScriptedStreams()
     let events = feed(script)
 
-    #expect(events.transfer.cancel(reason: "Stop").effect == .delivered)
+    expectEqual(events.transfer.cancel(reason: "Stop").effect, .delivered)
 
-    #expect(events.transfer.text == "cancelled")
+    expectEqual(events.transfer.text, "cancelled")
     var iterator = events.makeAsyncIterator()
     for _ in 1...2 {
       let error = await #expect(throws: FutureCancelled.self) { try await iterator.next() }
-      #expect(error?.reason.message == "Stop")
+      expectEqual(error?.reason.message, "Stop")
     }
     #expect(script.requests.isEmpty)
   }
@@ -43,12 +43,12 @@ import Testing
 
     events.transfer.cancel(reason: "Stop")
 
-    #expect(script.lastLoad?.cancelRequest?.reason.message == "Stop")
-    #expect(events.transfer.text == "pending")
+    expectEqual(script.lastLoad?.cancelRequest?.reason.message, "Stop")
+    expectEqual(events.transfer.text, "pending")
     script.lastLoad?.completeCancelled("Stop")
-    #expect(events.transfer.text == "cancelled")
-    #expect(await data.value == ["FutureCancelled"])
-    #expect(script.requests.count == 1)
+    expectEqual(events.transfer.text, "cancelled")
+    await expectEqual(data.value, ["FutureCancelled"])
+    expectEqual(script.requests.count, 1)
   }
 
   @Test("A load that succeeds before it reacts has its stream closed")
@@ -61,10 +61,11 @@ import Testing
 
     script.lastLoad?.succeed(script.stream("data: a\n\n", for: script.requests[0]))
 
-    #expect(await data.value == ["FutureCancelled"])
-    #expect(script.stopCount == 1 && events.transfer.text == "pending")
+    await expectEqual(data.value, ["FutureCancelled"])
+    expectEqual(script.stopCount, 1)
+    expectEqual(events.transfer.text, "pending")
     script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-    #expect(events.transfer.text == "cancelled")
+    expectEqual(events.transfer.text, "cancelled")
   }
 
   @Test("Cancelling while the loader is called reaches the load")
@@ -74,12 +75,12 @@ import Testing
     let transfer = events.transfer
     script.onLoad.value = { transfer.cancel(reason: "Stop") }
 
-    #expect(await events.data() == ["FutureCancelled"])
+    await expectEqual(events.data(), ["FutureCancelled"])
 
-    #expect(script.lastLoad?.cancelRequest?.reason.message == "Stop")
-    #expect(transfer.text == "pending")
+    expectEqual(script.lastLoad?.cancelRequest?.reason.message, "Stop")
+    expectEqual(transfer.text, "pending")
     script.lastLoad?.completeCancelled()
-    #expect(transfer.text == "cancelled")
+    expectEqual(transfer.text, "cancelled")
   }
 
   @Test("Cancelling at any time ends the sequence once", arguments: [false, true])
@@ -93,7 +94,7 @@ import Testing
       for _ in 0..<turns / 4 { await Task.yield() }
       if cancelsTask { data.cancel() } else { transfer.cancel() }
 
-      #expect(await data.value.last == (cancelsTask ? "CancellationError" : "FutureCancelled"))
+      await expectEqual(data.value.last, (cancelsTask ? "CancellationError" : "FutureCancelled"))
       if case .cancelled = await transfer.outcome {} else { Issue.record("The transfer was not cancelled.") }
       #expect(script.writers.allSatisfy { $0.transfer.isCompleted })
     }
@@ -108,11 +109,12 @@ import Testing
 
     events.transfer.cancel(reason: "Stop")
 
-    #expect(script.stopCount == 1 && events.transfer.text == "pending")
+    expectEqual(script.stopCount, 1)
+    expectEqual(events.transfer.text, "pending")
     script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-    #expect(events.transfer.text == "cancelled")
-    #expect(await data.value == ["a", "FutureCancelled"])
-    #expect(script.requests.count == 1)
+    expectEqual(events.transfer.text, "cancelled")
+    await expectEqual(data.value, ["a", "FutureCancelled"])
+    expectEqual(script.requests.count, 1)
   }
 
   @Test("A cancellation discards events that the reader has not received")
@@ -120,12 +122,12 @@ import Testing
     let script = ScriptedStreams(.events("data: a\n\ndata: b\n\n", then: .open))
     let events = feed(script)
     var iterator = events.makeAsyncIterator()
-    #expect(try await iterator.next()?.data == "a")
+    try await expectEqual(iterator.next()?.data, "a")
 
     events.transfer.cancel()
 
     await #expect(throws: FutureCancelled.self) { try await iterator.next() }
-    #expect(script.stopCount == 1)
+    expectEqual(script.stopCount, 1)
   }
 
   @Test("The last reference to a response is released outside of every lock", arguments: [false, true])
@@ -133,7 +135,7 @@ import Testing
     let script = ScriptedStreams(.events("data: a\n\n", then: .open))
     let events = script.feed(.never)
     var iterator = events.makeAsyncIterator()
-    #expect(try await iterator.next()?.data == "a")
+    try await expectEqual(iterator.next()?.data, "a")
     if isCancelled { events.transfer.cancel() }
     script.writers[0].finish()
     script.forget()
@@ -154,9 +156,10 @@ import Testing
 
     events.transfer.cancel()
 
-    #expect(events.transfer.text == "cancelled" && clock.timerCount == 0)
-    #expect(await data.value == ["FutureCancelled"])
-    #expect(script.requests.count == 1)
+    expectEqual(events.transfer.text, "cancelled")
+    expectEqual(clock.timerCount, 0)
+    await expectEqual(data.value, ["FutureCancelled"])
+    expectEqual(script.requests.count, 1)
   }
 
   @Test("Force completes at once, and ends the wait of the reader", arguments: [false, true])
@@ -168,22 +171,22 @@ import Testing
 
     events.transfer.cancel(.forceImmediately)
 
-    #expect(events.transfer.text == "cancelled")
-    #expect(await data.value == ["FutureCancelled"])
+    expectEqual(events.transfer.text, "cancelled")
+    await expectEqual(data.value, ["FutureCancelled"])
   }
 
   @Test("The reader is a consumer of the transfer")
   func readerIsConsumer() async throws {
     let script = ScriptedStreams(.events("data: a\n\n", then: .open))
     let events = feed(script)
-    #expect(events.transfer.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(events.transfer.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
 
     var iterator = Optional(events.makeAsyncIterator())
-    #expect(try await iterator?.next()?.data == "a")
-    #expect(script.stopCount == 0)
+    try await expectEqual(iterator?.next()?.data, "a")
+    expectEqual(script.stopCount, 0)
 
     iterator = nil  // Law 3 (others waiting): the withheld request is delivered.
-    #expect(script.stopCount == 1)
+    expectEqual(script.stopCount, 1)
   }
 
   @Test("A request that is limited to the transfer ends the connection as well")
@@ -197,7 +200,7 @@ import Testing
 
     #expect(script.lastLoad?.cancelRequest != nil)
     script.lastLoad?.completeCancelled()
-    #expect(await data.value == ["FutureCancelled"])
+    await expectEqual(data.value, ["FutureCancelled"])
   }
 }
 
@@ -215,17 +218,19 @@ extension ServerSentEventsCancellationTests {
     let reset = api.reset()
     script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
 
-    #expect(await data.value == ["a", "FutureCancelled"])
-    #expect(events.transfer.text == "cancelled" && reset.text == "success")
-    #expect(script.requests.count == 1 && clock.timerCount == 0)
+    await expectEqual(data.value, ["a", "FutureCancelled"])
+    expectEqual(events.transfer.text, "cancelled")
+    expectEqual(reset.text, "success")
+    expectEqual(script.requests.count, 1)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A load that a reset cancelled, and one that a reset refuses, end the sequence")
   func refused() async throws {
     let script = ScriptedStreams(.cancelled, .error(.resetInProgress))
 
-    #expect(await feed(script).data() == ["FutureCancelled"])
-    #expect(await feed(script).data() == ["error: resetInProgress"])
+    await expectEqual(feed(script).data(), ["FutureCancelled"])
+    await expectEqual(feed(script).data(), ["error: resetInProgress"])
   }
 
   @Test("A load that other consumers share continues when the reader leaves")
@@ -238,8 +243,9 @@ extension ServerSentEventsCancellationTests {
 
     data.cancel()
 
-    #expect(await data.value == ["CancellationError"])
-    #expect(script.lastLoad?.cancelRequest == nil && other?.isCompleted == false)
-    #expect(events.transfer.text == "cancelled")
+    await expectEqual(data.value, ["CancellationError"])
+    #expect(script.lastLoad?.cancelRequest == nil)
+    expectEqual(other?.isCompleted, false)
+    expectEqual(events.transfer.text, "cancelled")
   }
 }

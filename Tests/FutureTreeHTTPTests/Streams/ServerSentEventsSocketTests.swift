@@ -20,12 +20,12 @@ import Testing
     let api = SystemLoader(.patient)
     var events = api.events { try HTTPRequest(server.url("/feed")) }.makeAsyncIterator()
 
-    #expect(try await events.next() == ServerSentEvent(data: "a", id: "1"))
-    #expect(try await events.next() == ServerSentEvent(data: "b", id: "café"))
+    try await expectEqual(events.next(), ServerSentEvent(data: "a", id: "1"))
+    try await expectEqual(events.next(), ServerSentEvent(data: "b", id: "café"))
     gate.open()
     #expect(try await events.next() == nil)
 
-    #expect(server.requests.map { $0.values(for: "Last-Event-ID").first } == [nil, "1", "café"])
+    expectEqual(server.requests.map { $0.values(for: "Last-Event-ID").first }, [nil, "1", "café"])
     #expect(server.requests.allSatisfy { $0.values(for: "Accept") == ["text/event-stream"] })
   }
 
@@ -36,7 +36,7 @@ import Testing
     let events = SystemLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
 
     for try await event in events {
-      #expect(event.data == "a")
+      expectEqual(event.data, "a")
       break
     }
 
@@ -50,12 +50,12 @@ import Testing
     server.on("/feed", [.send(Self.head + "\r\ndata: a\n\n"), .stall])
     let events = SystemLoader(.patient).events { try HTTPRequest(server.url("/feed")) }
     var iterator = events.makeAsyncIterator()
-    #expect(try await iterator.next()?.data == "a")
+    try await expectEqual(iterator.next()?.data, "a")
 
     events.transfer.cancel(reason: "Stop")
 
     let error = await #expect(throws: FutureCancelled.self) { try await iterator.next() }
-    #expect(error?.reason.message == "Stop")
+    expectEqual(error?.reason.message, "Stop")
     _ = try await server.waitForClose(of: "/feed").value
     if case .cancelled = await events.transfer.outcome {} else { Issue.record("The transfer was not cancelled.") }
   }

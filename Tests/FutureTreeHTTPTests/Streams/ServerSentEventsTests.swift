@@ -17,10 +17,10 @@ import Testing
       .head(.noContent, type: nil))
     let events = script.feed()
 
-    #expect(await events.data() == ["a", "b", "c", "d"])
+    await expectEqual(events.data(), ["a", "b", "c", "d"])
 
-    #expect(script.lastEventIDs == ["-", "1", "1", "1", "-", "3", "3"])
-    #expect(events.transfer.text == "success")
+    expectEqual(script.lastEventIDs, ["-", "1", "1", "1", "-", "3", "3"])
+    expectEqual(events.transfer.text, "success")
   }
 
   @Test("The ID of a returned event does not include events that the reader has not received")
@@ -30,7 +30,7 @@ import Testing
 
     let event = try await events.next()
 
-    #expect(event == ServerSentEvent(data: "a", id: "1"))
+    expectEqual(event, ServerSentEvent(data: "a", id: "1"))
   }
 
   @Test("The request asks for events, uncached, as a stream, and keeps its own fields")
@@ -46,11 +46,13 @@ import Testing
 
     let (first, second) = (script.requests[0], script.requests[1])
     #expect(first.url?.absoluteString == "http://example.com/feed?a=b" && first.method == .get)
-    #expect(first.headers["Accept"] == "text/event-stream" && first.headers["Cache-Control"] == "no-cache")
-    #expect(first.delivery.isStream && first.caching == .off)
-    #expect(second.headers.values(for: "Accept") == ["text/event-stream;q=1"])
-    #expect(second.headers.values(for: "Cache-Control") == ["no-transform"])
-    #expect(second.caching == .off)
+    expectEqual(first.headers["Accept"], "text/event-stream")
+    expectEqual(first.headers["Cache-Control"], "no-cache")
+    #expect(first.delivery.isStream)
+    expectEqual(first.caching, .off)
+    expectEqual(second.headers.values(for: "Accept"), ["text/event-stream;q=1"])
+    expectEqual(second.headers.values(for: "Cache-Control"), ["no-transform"])
+    expectEqual(second.caching, .off)
   }
 
   @Test("A stored response is not a connection: events never come from a cache, and are not stored")
@@ -64,8 +66,10 @@ import Testing
 
     let events = api.events("https://example.com/feed", reconnecting: .never)
 
-    #expect(await events.data() == ["new"])
-    #expect(mock.requests.count == 2 && cache.count == 1 && cache.counts.hits == 0)
+    await expectEqual(events.data(), ["new"])
+    expectEqual(mock.requests.count, 2)
+    expectEqual(cache.count, 1)
+    expectEqual(cache.counts.hits, 0)
   }
 
   @Test(
@@ -85,15 +89,16 @@ import Testing
       #expect("\(try #require(error).code)" == code && error?.response?.status.code == status)
     }
 
-    #expect(events.transfer.text == code && script.requests.count == 1)
+    expectEqual(events.transfer.text, code)
+    expectEqual(script.requests.count, 1)
   }
 
   @Test("The parameters and the case of the content type are ignored")
   func contentType() async {
     let script = ScriptedStreams(.head(.ok, type: "Text/Event-Stream ; charset=utf-8"), .head(.noContent))
 
-    #expect(await script.feed().data() == [])
-    #expect(script.requests.count == 2)
+    await expectEqual(script.feed().data(), [])
+    expectEqual(script.requests.count, 2)
   }
 
   @Test("A stream of another type is closed")
@@ -104,11 +109,11 @@ import Testing
     await script.waitForLoad(1)
     script.lastLoad?.succeed(script.stream("", type: "text/plain", for: script.requests[0]))
 
-    #expect(await data.value == ["error: unacceptableContentType"])
-    #expect(script.stopCount == 1)
-    #expect(events.transfer.text == "pending")
+    await expectEqual(data.value, ["error: unacceptableContentType"])
+    expectEqual(script.stopCount, 1)
+    expectEqual(events.transfer.text, "pending")
     script.writers[0].fail(HTTPError(.connectionLost, "It was closed."))
-    #expect(events.transfer.text == "unacceptableContentType")
+    expectEqual(events.transfer.text, "unacceptableContentType")
   }
 
   @Test("An error that another connection does not fix ends the sequence, after the events before it")
@@ -116,16 +121,16 @@ import Testing
     let script = ScriptedStreams(.events("data: a\n\n"), .events("data: b\n\ndata", then: .error(.ambiguousBody)))
     let events = script.feed()
 
-    #expect(await events.data() == ["a", "b", "error: ambiguousBody"])
-    #expect(events.transfer.text == "ambiguousBody")
+    await expectEqual(events.data(), ["a", "b", "error: ambiguousBody"])
+    expectEqual(events.transfer.text, "ambiguousBody")
   }
 
   @Test("Without reconnections, the outcome of the connection is the outcome of the sequence")
   func never() async {
     let script = ScriptedStreams(.events("data: a\n\n"), .events("data: b\n\n", then: .error(.connectionLost)))
 
-    #expect(await script.feed(.never).data() == ["a"])
-    #expect(await script.feed(.never).data() == ["b", "error: connectionLost"])
+    await expectEqual(script.feed(.never).data(), ["a"])
+    await expectEqual(script.feed(.never).data(), ["b", "error: connectionLost"])
   }
 
   @Test("Failed reconnections are limited, and an event begins the count again")
@@ -134,16 +139,16 @@ import Testing
       .error(.cannotConnect), .error(.cannotConnect), .events("data: a\n\n"), .events(""), .error(.timedOut))
     let events = script.feed(EventReconnection(delay: .zero, attempts: 2))
 
-    #expect(await events.data() == ["a", "error: timedOut"])
-    #expect(script.requests.count == 5)
+    await expectEqual(events.data(), ["a", "error: timedOut"])
+    expectEqual(script.requests.count, 5)
   }
 
   @Test("A request with a method that is not idempotent is sent once")
   func post() async {
     let script = ScriptedStreams(.events("data: a\n\n"))
 
-    #expect(await script.feed { $0.method = .post }.data() == ["a"])
-    #expect(script.requests.count == 1)
+    await expectEqual(script.feed { $0.method = .post }.data(), ["a"])
+    expectEqual(script.requests.count, 1)
   }
 
   @Test(
@@ -154,8 +159,8 @@ import Testing
       .events("data: a\n\n", at: "http://example.com/other"), .events("data: b\n\n", at: "http://example.com:80/x"),
       .events("data: stolen\n\n", then: .open, at: url))
 
-    #expect(await script.feed().data() == ["a", "b", "error: eventsAtOtherOrigin"])
-    #expect(script.stopCount == 1)
+    await expectEqual(script.feed().data(), ["a", "b", "error: eventsAtOtherOrigin"])
+    expectEqual(script.stopCount, 1)
   }
 
   @Test("The first connection may be redirected to another origin")
@@ -164,7 +169,7 @@ import Testing
       .events("data: a\n\n", at: "http://cdn.example.com/1"), .events("data: b\n\n", at: "http://cdn.example.com/2"),
       .events("data: c\n\n"))
 
-    #expect(await script.feed().data() == ["a", "b", "error: eventsAtOtherOrigin"])
+    await expectEqual(script.feed().data(), ["a", "b", "error: eventsAtOtherOrigin"])
   }
 
   @Test(
@@ -176,16 +181,16 @@ import Testing
   func sentID(id: String, sent: String?) async throws {
     let script = ScriptedStreams(.events("id: 0\n\nid: \(id)\ndata: a\n\n"), .events("data: b\n\n"), .head(.noContent))
 
-    #expect(await script.feed().data() == ["a", "b"])
-    #expect(script.requests.map { $0.headers["Last-Event-ID"] } == [nil, sent, sent])
+    await expectEqual(script.feed().data(), ["a", "b"])
+    expectEqual(script.requests.map { $0.headers["Last-Event-ID"] }, [nil, sent, sent])
   }
 
   @Test("An event that is too large ends the sequence, and closes the connection")
   func tooLarge() async {
     let script = ScriptedStreams(.events("data: a\n\ndata: \(String(repeating: "b", count: 100))", then: .open))
 
-    #expect(await script.feed().data() == ["a", "error: eventTooLarge"])
-    #expect(script.stopCount == 1)
+    await expectEqual(script.feed().data(), ["a", "error: eventTooLarge"])
+    expectEqual(script.stopCount, 1)
   }
 
   @Test("A request that cannot be built fails the sequence")
@@ -193,17 +198,18 @@ import Testing
     let script = ScriptedStreams()
     let events = script.feed(url: "ftp://example.com/")
 
-    #expect(events.transfer.text == "invalidURL" && "\(events)" == "events of an invalid request")
-    for _ in 1...2 { #expect(await events.data() == ["error: invalidURL"]) }
+    expectEqual(events.transfer.text, "invalidURL")
+    expectEqual("\(events)", "events of an invalid request")
+    for _ in 1...2 { await expectEqual(events.data(), ["error: invalidURL"]) }
     #expect(script.requests.isEmpty)
   }
 
   @Test("A sequence is read once, and its description contains no secrets")
   func oneReader() async {
     let events = ScriptedStreams(.head(.noContent)).feed(url: "http://example.com/feed?\(sentinel)")
-    #expect(await events.data() == [])
+    await expectEqual(events.data(), [])
 
-    #expect(await events.data() == ["error: bodyAlreadyRead"])
+    await expectEqual(events.data(), ["error: bodyAlreadyRead"])
     var dumped = ""
     dump(events, to: &dumped)
     #expect("\(events)" == "events of GET http://example.com/feed?…" && !dumped.contains(sentinel))
@@ -214,16 +220,16 @@ import Testing
     let script = ScriptedStreams(
       .events("id: 1\ndata: a\n\n", then: .open), .events("id: 3\ndata: c\n\n"), .head(.noContent))
     var events = script.feed().makeAsyncIterator()
-    #expect(try await events.next()?.data == "a")
+    try await expectEqual(events.next()?.data, "a")
 
     try script.writers[0].write(Data("id: 2\ndata: b\n\n".utf8))
     script.clock.advance(by: .seconds(60))
 
-    #expect(script.writers[0].transfer.text == "bodyNotRead")
-    #expect(try await events.next()?.data == "b")
-    #expect(try await events.next()?.data == "c")
+    expectEqual(script.writers[0].transfer.text, "bodyNotRead")
+    try await expectEqual(events.next()?.data, "b")
+    try await expectEqual(events.next()?.data, "c")
     #expect(try await events.next() == nil)
-    #expect(script.lastEventIDs == ["-", "2", "3"])
+    expectEqual(script.lastEventIDs, ["-", "2", "3"])
   }
 
   @Test("With an idle time limit, a silent connection is followed by another")
@@ -232,21 +238,21 @@ import Testing
       .events("data: a\n\n", then: .open), .events("data: b\n\n"), .head(.noContent), confirms: true)
     let clock = ManualClock()
     var events = (Timeout(idle: .seconds(30), clock: clock) --> script).feed().makeAsyncIterator()
-    #expect(try await events.next()?.data == "a")
+    try await expectEqual(events.next()?.data, "a")
 
     clock.advance(by: .seconds(30))
 
-    #expect(try await events.next()?.data == "b")
+    try await expectEqual(events.next()?.data, "b")
     #expect(try await events.next() == nil)
-    #expect(script.stopCount == 1)
+    expectEqual(script.stopCount, 1)
   }
 
   @Test("With a retry, a transient status is followed by another request")
   func retried() async {
     let script = ScriptedStreams(.head(.serviceUnavailable), .events("data: a\n\n"), .head(.noContent))
 
-    #expect(await (Retry(.immediately()) --> script).feed().data() == ["a"])
-    #expect(script.requests.count == 3)
+    await expectEqual((Retry(.immediately()) --> script).feed().data(), ["a"])
+    expectEqual(script.requests.count, 3)
   }
 
   @Test("Nothing connects before the reader asks, and a reconnection waits for the delay of the server")
@@ -260,12 +266,12 @@ import Testing
     for count in 1...2 {
       while clock.timerCount == 0 { await Task.yield() }
       clock.advance(by: .milliseconds(4_999))
-      #expect(script.requests.count == count)
+      expectEqual(script.requests.count, count)
       clock.advance(by: .milliseconds(1))
     }
 
-    #expect(await data.value == ["a", "b"])
-    #expect(clock.timerCount == 0)
+    await expectEqual(data.value, ["a", "b"])
+    expectEqual(clock.timerCount, 0)
   }
 }
 
@@ -279,11 +285,11 @@ extension ServerSentEventsTests {
     let lost = script.stream("data: a\n\ndata: b", .error(.connectionLost), for: anyRequest())
     let html = script.stream("<html>", type: "text/html", for: anyRequest())
 
-    #expect(await whole.events.data() == ["a", "b"])
-    #expect(await whole.events.data() == ["error: bodyAlreadyRead"])
-    #expect(await lost.events.data() == ["a", "error: connectionLost"])
-    #expect(await html.events.data() == ["error: unacceptableContentType"])
-    #expect(script.stopCount == 1)
+    await expectEqual(whole.events.data(), ["a", "b"])
+    await expectEqual(whole.events.data(), ["error: bodyAlreadyRead"])
+    await expectEqual(lost.events.data(), ["a", "error: connectionLost"])
+    await expectEqual(html.events.data(), ["error: unacceptableContentType"])
+    expectEqual(script.stopCount, 1)
     #expect("\(whole.events)" == "events of GET http://example.com/")
   }
 
@@ -294,6 +300,6 @@ extension ServerSentEventsTests {
 
     for try await _ in response.events { break }
 
-    #expect(script.stopCount == 1)
+    expectEqual(script.stopCount, 1)
   }
 }

@@ -33,10 +33,10 @@ import Testing
   func slot() async throws {
     let run = try StreamChainRun("Throttle")
     await run.go(to: .middle)
-    #expect(run.chain.throttle.runningCount == 1)
+    expectEqual(run.chain.throttle.runningCount, 1)
 
     await run.end(.whole, at: .middle)
-    #expect(run.chain.throttle.runningCount == 0)
+    expectEqual(run.chain.throttle.runningCount, 0)
   }
 
   @Test("A cancellation request to the load is too late after the head, and one to its task is not")
@@ -44,10 +44,10 @@ import Testing
     let run = try StreamChainRun("all")
     await run.go(to: .middle)
 
-    #expect(run.task.future.cancel().effect == .tooLate(.succeeded))
-    #expect(run.transport.stopCount == 0)
-    #expect(run.task.cancel().effect == .delivered)
-    #expect(run.transport.stopCount == 1)
+    expectEqual(run.task.future.cancel().effect, .tooLate(.succeeded))
+    expectEqual(run.transport.stopCount, 0)
+    expectEqual(run.task.cancel().effect, .delivered)
+    expectEqual(run.transport.stopCount, 1)
     run.transport.close()
   }
 
@@ -59,7 +59,8 @@ import Testing
     transport.sendHead()
 
     let reset = api.reset()
-    #expect(load.status == "200" && !reset.isCompleted)
+    expectEqual(load.status, "200")
+    #expect(!reset.isCompleted)
     transport.finish()
     transport.release()
     #expect(reset.isCompleted)
@@ -84,11 +85,12 @@ import Testing
     transport.sendHead()
     clock.advance(by: .seconds(20))
 
-    #expect(load.status == "200" && transport.stopCount == 0)
+    expectEqual(load.status, "200")
+    expectEqual(transport.stopCount, 0)
     transport.finish()
     transport.release()
     withExtendedLifetime(load) {}
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("The lines of the log have the end of the transfer")
@@ -99,9 +101,9 @@ import Testing
     ] {
       let run = try StreamChainRun("Log")
       await run.go(to: .middle)
-      #expect(run.chain.lines.entries.count == 1)
+      expectEqual(run.chain.lines.entries.count, 1)
       await run.end(ending, at: .middle)
-      #expect(run.chain.lines.entries.last == line)
+      expectEqual(run.chain.lines.entries.last, line)
     }
   }
 
@@ -112,8 +114,8 @@ import Testing
     request.delivery = .stream()
     let load = chain.api.load(request)
 
-    #expect(chain.transport.liveCount == 1)
-    #expect(chain.coalesce.flightCount == 0)
+    expectEqual(chain.transport.liveCount, 1)
+    expectEqual(chain.coalesce.flightCount, 0)
     load.cancel()
     chain.transport.close()
   }
@@ -125,12 +127,12 @@ import Testing
     let strategy = RetryStrategy { $0.attempt == 1 ? .seconds(1) : nil }
     let load = (Retry(strategy, clock: clock) --> transport).stream { anyRequest() }
     transport.sendHead()
-    #expect(transport.stopCount == 1)
+    expectEqual(transport.stopCount, 1)
     transport.close()
 
     clock.advance(by: .seconds(1))
     transport.sendHead()
-    #expect(load.status == "200")
+    expectEqual(load.status, "200")
   }
 }
 

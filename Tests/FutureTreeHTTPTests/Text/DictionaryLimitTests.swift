@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -12,7 +13,8 @@ import Testing
     smallest.makeRoom(for: "d", limit: limit, removing: <)
     largest.makeRoom(for: "d", limit: limit, removing: >)
 
-    #expect(smallest == ["a": 2, "c": 3] && largest == ["a": 2, "b": 1])
+    expectEqual(smallest, ["a": 2, "c": 3])
+    expectEqual(largest, ["a": 2, "b": 1])
   }
 
   @Test("A known key removes no value")
@@ -21,7 +23,7 @@ import Testing
 
     values.makeRoom(for: "a", limit: 3, removing: <)
 
-    #expect(values == full)
+    expectEqual(values, full)
   }
 
   @Test("A new key within the limit removes no value")
@@ -30,7 +32,7 @@ import Testing
 
     values.makeRoom(for: "d", limit: 4, removing: <)
 
-    #expect(values == full)
+    expectEqual(values, full)
   }
 
   @Test("An empty dictionary has room for a key, whatever its limit")

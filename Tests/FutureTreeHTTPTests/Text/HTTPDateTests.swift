@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -14,13 +15,14 @@ import Testing
   func formats(text: String) throws {
     let date = try #require(HTTPDate(text, now: now))
 
-    #expect(date.secondsSince1970 == 784_111_777 && date.date == Date(timeIntervalSince1970: 784_111_777))
-    #expect(date.description == "Sun, 06 Nov 1994 08:49:37 GMT")
+    expectEqual(date.secondsSince1970, 784_111_777)
+    expectEqual(date.date, Date(timeIntervalSince1970: 784_111_777))
+    expectEqual(date.description, "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
   @Test("An asctime date can have a day of two digits")
   func asctime() {
-    #expect(date("Wed Nov 16 00:00:00 1994")?.description == "Wed, 16 Nov 1994 00:00:00 GMT")
+    expectEqual(date("Wed Nov 16 00:00:00 1994")?.description, "Wed, 16 Nov 1994 00:00:00 GMT")
   }
 
   @Test(
@@ -51,17 +53,17 @@ import Testing
       "Sun Nov  6 08:49:37 UTC 1994", "Sunday, 6 November 1994 08:49:37 GMT",
     ])
   func variants(text: String) {
-    #expect(date(text)?.secondsSince1970 == 784_111_777)
+    expectEqual(date(text)?.secondsSince1970, 784_111_777)
   }
 
   @Test("Leap days, leap seconds and the limits of four-digit years are read")
   func edges() {
-    #expect(date("Tue, 29 Feb 2000 00:00:00 GMT")?.secondsSince1970 == 951_782_400)
-    #expect(date("Sat, 31 Dec 2016 23:59:60 GMT")?.description == "Sun, 01 Jan 2017 00:00:00 GMT")
-    #expect(date("Sat, 01 Jan 0000 00:00:00 GMT")?.description == "Sat, 01 Jan 0000 00:00:00 GMT")
-    #expect(date("Fri, 31 Dec 9999 23:59:59 GMT")?.description == "Fri, 31 Dec 9999 23:59:59 GMT")
+    expectEqual(date("Tue, 29 Feb 2000 00:00:00 GMT")?.secondsSince1970, 951_782_400)
+    expectEqual(date("Sat, 31 Dec 2016 23:59:60 GMT")?.description, "Sun, 01 Jan 2017 00:00:00 GMT")
+    expectEqual(date("Sat, 01 Jan 0000 00:00:00 GMT")?.description, "Sat, 01 Jan 0000 00:00:00 GMT")
+    expectEqual(date("Fri, 31 Dec 9999 23:59:59 GMT")?.description, "Fri, 31 Dec 9999 23:59:59 GMT")
     #expect(date("Fri, 31 Dec 9999 23:59:60 GMT") == nil)
-    #expect(HTTPDate(Date(timeIntervalSince1970: -0.5))?.description == "Wed, 31 Dec 1969 23:59:59 GMT")
+    expectEqual(HTTPDate(Date(timeIntervalSince1970: -0.5))?.description, "Wed, 31 Dec 1969 23:59:59 GMT")
     for seconds in [Double.nan, .infinity, -.infinity, 1e300, 253_402_300_800] {
       #expect(HTTPDate(Date(timeIntervalSince1970: seconds)) == nil)
     }
@@ -73,10 +75,10 @@ import Testing
       try date(text, now: #require(date(now)).date)?.year
     }
 
-    #expect(try year("Sunday, 06-Nov-94 08:49:37 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT") == 1994)
-    #expect(try year("Wednesday, 01-Jan-76 00:00:00 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT") == 2076)
-    #expect(try year("Saturday, 01-Jan-77 00:00:00 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT") == 1977)
-    #expect(try year("Thursday, 01-Jan-05 00:00:00 GMT", in: "Sun, 01 Jan 2090 00:00:00 GMT") == 2105)
+    try expectEqual(year("Sunday, 06-Nov-94 08:49:37 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT"), 1994)
+    try expectEqual(year("Wednesday, 01-Jan-76 00:00:00 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT"), 2076)
+    try expectEqual(year("Saturday, 01-Jan-77 00:00:00 GMT", in: "Thu, 01 Jan 2026 00:00:00 GMT"), 1977)
+    try expectEqual(year("Thursday, 01-Jan-05 00:00:00 GMT", in: "Sun, 01 Jan 2090 00:00:00 GMT"), 2105)
   }
 
   @Test("The calendar is Gregorian in 1500, unlike that of Foundation")
@@ -114,6 +116,6 @@ import Testing
       if ours.description != text || date(text) != ours { differences.append(text) }
     }
 
-    #expect(differences == [])
+    expectEqual(differences, [])
   }
 }

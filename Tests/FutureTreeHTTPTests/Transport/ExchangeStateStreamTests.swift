@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -13,46 +14,46 @@ import Testing
   mutating func delivered() {
     _ = state.headArrived(.ok)
 
-    #expect(state.worked(hasStream: true).name == "deliver")
+    expectEqual(state.worked(hasStream: true).name, "deliver")
     _ = state.dataArrived()
-    #expect(state.worked().name == "none")
-    #expect(state.transportEnded(.completed).name == "received")
+    expectEqual(state.worked().name, "none")
+    expectEqual(state.transportEnded(.completed).name, "received")
   }
 
   @Test("A head that arrives while the load is cancelled is not delivered")
   mutating func cancelledDuringWork() {
     _ = (state.headArrived(.ok), state.cancelAsked())
 
-    #expect(state.worked(hasStream: true).name == "none")
-    #expect(state.transportEnded(.completed).name == "cancelled")
+    expectEqual(state.worked(hasStream: true).name, "none")
+    expectEqual(state.transportEnded(.completed).name, "cancelled")
   }
 
   @Test("A stream whose transport fails after a request is cancelled, because its last bytes were discarded")
   mutating func failsAfterRequest() {
     _ = (state.headArrived(.ok), state.worked(hasStream: true))
-    #expect(state.cancelAsked().name == "stop")
-    #expect(state.dataArrived().name == "none")
+    expectEqual(state.cancelAsked().name, "stop")
+    expectEqual(state.dataArrived().name, "none")
 
-    #expect(state.transportEnded(.failed(HTTPError(.connectionLost, "cut"))).name == "cancelled")
+    expectEqual(state.transportEnded(.failed(HTTPError(.connectionLost, "cut"))).name, "cancelled")
   }
 
   @Test("After the delivery, the deadline of the load has no effect, and the idle timeout has")
   mutating func limits() {
     _ = (state.headArrived(.ok), state.worked(hasStream: true))
 
-    #expect(state.deadlinePassed().name == "none")
-    #expect(state.idleTimerFired(now: .seconds(10)).0.name == "timedOut, stop")
+    expectEqual(state.deadlinePassed().name, "none")
+    expectEqual(state.idleTimerFired(now: .seconds(10)).0.name, "timedOut, stop")
   }
 
   @Test("While the transport waits for the reader, the idle timeout is suspended")
   mutating func paused() {
     _ = (state.headArrived(.ok), state.worked(hasStream: true))
     _ = state.paused()
-    #expect(state.idleTimerFired(now: .seconds(100)).again == .seconds(10))
+    expectEqual(state.idleTimerFired(now: .seconds(100)).again, .seconds(10))
 
     state.resumed(now: .seconds(100))
-    #expect(state.idleTimerFired(now: .seconds(105)).again == .seconds(5))
-    #expect(state.idleTimerFired(now: .seconds(110)).0.name == "timedOut, stop")
+    expectEqual(state.idleTimerFired(now: .seconds(105)).again, .seconds(5))
+    expectEqual(state.idleTimerFired(now: .seconds(110)).0.name, "timedOut, stop")
   }
 
   @Test("Every sequence of five events ends at most once, and delivers before its end")

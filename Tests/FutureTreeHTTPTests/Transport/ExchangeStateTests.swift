@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -23,14 +24,14 @@ import Testing
       state.headArrived(.ok), state.worked(), state.dataArrived(), state.worked(), state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary) == ["work 0", "none", "work 0", "none", "received"])
+    expectEqual(actions.map(summary), ["work 0", "none", "work 0", "none", "received"])
   }
 
   @Test("A cancellation request stops the transport, and the transfer ends when the transport confirms")
   mutating func cancelled() {
     let actions = [state.cancelAsked(), state.cancelAsked(), state.transportEnded(.stopped)]
 
-    #expect(actions.map(summary) == ["stop", "none", "cancelled"])
+    expectEqual(actions.map(summary), ["stop", "none", "cancelled"])
   }
 
   @Test("A success that arrives after a cancellation request is kept")
@@ -40,7 +41,7 @@ import Testing
       state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary).suffix(2) == ["stop", "received"])
+    expectEqual(actions.map(summary).suffix(2), ["stop", "received"])
   }
 
   @Test(
@@ -50,13 +51,13 @@ import Testing
     _ = state.cancelAsked()
     let dropped = head ? state.headArrived(.ok) : state.dataArrived()
 
-    #expect(summary(dropped) == "none")
-    #expect(summary(state.transportEnded(.completed)) == "cancelled")
+    expectEqual(summary(dropped), "none")
+    expectEqual(summary(state.transportEnded(.completed)), "cancelled")
   }
 
   @Test("A transport that stops without a request has failed")
   mutating func stoppedByItself() {
-    #expect(summary(state.transportEnded(.stopped)) == "transportFailed")
+    expectEqual(summary(state.transportEnded(.stopped)), "transportFailed")
   }
 
   @Test("A deadline ends the transfer at once, and later events change nothing")
@@ -66,12 +67,12 @@ import Testing
       state.cancelAsked(), state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary) == ["timedOut, stop", "none", "none", "none", "none", "none"])
+    expectEqual(actions.map(summary), ["timedOut, stop", "none", "none", "none", "none", "none"])
   }
 
   @Test("An informational response is not the response", arguments: [100, 102, 103])
   mutating func informational(status: Int) {
-    #expect(summary(state.headArrived(HTTPStatus(status))) == "none")
+    expectEqual(summary(state.headArrived(HTTPStatus(status))), "none")
     #expect(!state.hasHead)
   }
 
@@ -79,28 +80,28 @@ import Testing
   mutating func forced() {
     _ = (state.headArrived(.ok), state.worked())
 
-    #expect(summary(state.cancelAsked(isForced: true)) == "cancelled")
-    #expect(summary(state.transportEnded(.completed)) == "none")
+    expectEqual(summary(state.cancelAsked(isForced: true)), "cancelled")
+    expectEqual(summary(state.transportEnded(.completed)), "none")
   }
 
   @Test("A deadline after a cancellation request ends the transfer cancelled")
   mutating func deadlineAfterCancel() {
     _ = state.cancelAsked()
 
-    #expect(summary(state.deadlinePassed()) == "cancelled")
+    expectEqual(summary(state.deadlinePassed()), "cancelled")
   }
 
   @Test("A body that cannot be sent ends the transfer at once")
   mutating func bodyFailed() {
-    #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "wrongBodyLength, stop")
-    #expect(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))) == "none")
+    expectEqual(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))), "wrongBodyLength, stop")
+    expectEqual(summary(state.requestFailed(HTTPError(.wrongBodyLength, "short"))), "none")
   }
 
   @Test("A part that the receiver refuses ends the transfer and stops the transport")
   mutating func refused() {
     _ = state.headArrived(.ok)
 
-    #expect(summary(state.worked(HTTPError(.bodyTooLarge, "large"))) == "bodyTooLarge, stop")
+    expectEqual(summary(state.worked(HTTPError(.bodyTooLarge, "large"))), "bodyTooLarge, stop")
   }
 
   @Test("An end that arrives during work waits for it, and occurs once")
@@ -111,7 +112,7 @@ import Testing
       state.deadlinePassed(), state.cancelAsked(isForced: true), state.worked(), state.transportEnded(.completed),
     ]
 
-    #expect(actions.map(summary) == ["none", "none", "timedOut, stop", "none"])
+    expectEqual(actions.map(summary), ["none", "none", "timedOut, stop", "none"])
   }
 
   @Test("Progress never decreases and never exceeds the total, even when a body is sent twice")
@@ -123,12 +124,12 @@ import Testing
       _ = state.worked()
     }
 
-    #expect(seen == ["work 4", "none", "work 10", "none", "none"])
+    expectEqual(seen, ["work 4", "none", "work 10", "none", "none"])
   }
 
   @Test("Progress is not reported without a handler")
   mutating func noProgress() {
-    #expect(summary(state.bodySent(4)) == "none")
+    expectEqual(summary(state.bodySent(4)), "none")
   }
 
   @Test("Idle time is measured from the last byte in either direction")
@@ -136,13 +137,13 @@ import Testing
     var state = ExchangeState(ExchangeState.Rules(idleTimeout: .seconds(10)))
 
     _ = state.bodySent(1, now: .seconds(4))
-    #expect(state.idleTimerFired(now: .seconds(10)).again == .seconds(4))
+    expectEqual(state.idleTimerFired(now: .seconds(10)).again, .seconds(4))
     _ = (state.headArrived(.ok, now: .seconds(12)), state.worked())
-    #expect(state.idleTimerFired(now: .seconds(14)).again == .seconds(8))
+    expectEqual(state.idleTimerFired(now: .seconds(14)).again, .seconds(8))
     _ = (state.dataArrived(now: .seconds(20)), state.worked())
     let (action, again) = state.idleTimerFired(now: .seconds(30))
 
-    #expect(summary(action) == "timedOut, stop")
+    expectEqual(summary(action), "timedOut, stop")
     #expect(again == nil)
   }
 }

@@ -37,10 +37,11 @@ import Testing
       Issue.record("The response has no file: \(response)")
       return
     }
-    #expect(url == folder.file("body"))
-    #expect(size == 500_000 && response.bodySize == 500_000)
-    #expect(folder.text(of: "body") == text)
-    #expect(folder.names == ["body"])
+    expectEqual(url, folder.file("body"))
+    expectEqual(size, 500_000)
+    expectEqual(response.bodySize, 500_000)
+    expectEqual(folder.text(of: "body"), text)
+    expectEqual(folder.names, ["body"])
   }
 
   @Test("An empty body is an empty file, and a response without a body is no file")
@@ -51,9 +52,9 @@ import Testing
     let empty = try await load("/empty", to: "empty").value
     let none = try await load("/204", to: "none").value
 
-    #expect(empty.content.description == "0 bytes in a file")
-    #expect(none.content.description == "0 bytes")
-    #expect(folder.names == ["empty"])
+    expectEqual(empty.content.description, "0 bytes in a file")
+    expectEqual(none.content.description, "0 bytes")
+    expectEqual(folder.names, ["empty"])
   }
 
   @Test("An unsuccessful response is delivered in memory, and the file is unchanged")
@@ -63,9 +64,9 @@ import Testing
 
     let response = try await load("/missing").value
 
-    #expect(try response.body == Data("not here".utf8))
-    #expect(folder.text(of: "body") == "old")
-    #expect(folder.names == ["body"])
+    try expectEqual(response.body, Data("not here".utf8))
+    expectEqual(folder.text(of: "body"), "old")
+    expectEqual(folder.names, ["body"])
   }
 
   @Test("A truncated or oversized body is an error, and the file is unchanged")
@@ -75,11 +76,11 @@ import Testing
     server.on("/large", .respond(body: "0123456789A"))
     _ = try folder.write("old", to: "body")
 
-    #expect(try await load("/cut").outcome.code == .truncatedBody)
-    #expect(try await load("/chunks").outcome.code == .truncatedBody)
-    #expect(try await load("/large", maximumSize: 10).outcome.code == .bodyTooLarge)
-    #expect(folder.text(of: "body") == "old")
-    #expect(folder.names == ["body"])
+    try await expectEqual(load("/cut").outcome.code, .truncatedBody)
+    try await expectEqual(load("/chunks").outcome.code, .truncatedBody)
+    try await expectEqual(load("/large", maximumSize: 10).outcome.code, .bodyTooLarge)
+    expectEqual(folder.text(of: "body"), "old")
+    expectEqual(folder.names, ["body"])
   }
 
   @Test(
@@ -94,13 +95,13 @@ import Testing
     request.progress = { if $0.received.completed > 0 { begun.succeed(()) } }
     let future = loader.load(request)
     _ = await begun.future.outcome
-    #expect(folder.names.count == 1)
+    expectEqual(folder.names.count, 1)
 
     future.cancel(options)
 
-    #expect(await future.outcome.ending == .cancelled)
+    await expectEqual(future.outcome.ending, .cancelled)
     try await loader.reset().value
-    #expect(folder.names == [])
+    expectEqual(folder.names, [])
   }
 
   @Test("A missing directory, a directory instead of a file, and another scheme fail before a request")
@@ -109,9 +110,9 @@ import Testing
       var request = try HTTPRequest(server.url("/file"))
       request.delivery = .file(url, maximumSize: nil)
 
-      #expect(await loader.load(request).outcome.code == .unwritableBody)
+      await expectEqual(loader.load(request).outcome.code, .unwritableBody)
     }
-    #expect(server.connectionCount == 0)
+    expectEqual(server.connectionCount, 0)
   }
 
   @Test("A directory that is removed while the body arrives is an error")
@@ -124,7 +125,7 @@ import Testing
     try FileManager.default.removeItem(at: folder.url)
     gate.open()
 
-    #expect(await future.outcome.code == .unwritableBody)
+    await expectEqual(future.outcome.code, .unwritableBody)
   }
 
   @Test("A full disk is an error, and leaves no file")
@@ -146,8 +147,8 @@ import Testing
 
       let outcome = await URLSessionLoader(.patient).load(request).outcome
 
-      #expect(outcome.code == .unwritableBody, "\(outcome)")
-      #expect(folder.names == [])
+      expectEqual(outcome.code, .unwritableBody, "\(outcome)")
+      expectEqual(folder.names, [])
     }
   }
 
@@ -159,11 +160,11 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try file.append(Data("body".utf8)) }
 
-    #expect(error?.code == .unwritableBody)
-    #expect(error?.description.contains("No space left on device") == true)
-    #expect(error?.description.contains(folder.url.path) == false)
+    expectEqual(error?.code, .unwritableBody)
+    expectEqual(error?.description.contains("No space left on device"), true)
+    expectEqual(error?.description.contains(folder.url.path), false)
     file.discard()
-    #expect(folder.names == [])
+    expectEqual(folder.names, [])
   }
 
   @Test("A file is not an empty body")
@@ -173,8 +174,8 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try response.body }
 
-    #expect(error?.code == .bodyInFile)
-    #expect(Future.succeeded(response).decoded(as: Int.self).text == "bodyInFile")
+    expectEqual(error?.code, .bodyInFile)
+    expectEqual(Future.succeeded(response).decoded(as: Int.self).text, "bodyInFile")
   }
 
   @Test("A printed file shows its size, and no path")

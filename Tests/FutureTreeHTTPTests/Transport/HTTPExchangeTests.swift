@@ -30,16 +30,19 @@ import Testing
     #expect(!exchange.hasHead && exchange.remainingBodyLength == nil)
     exchange.receiveHead(.ok, [("Content-Length", "2")])
     exchange.receive(Data("o".utf8))
-    #expect(exchange.remainingBodyLength == 1)
+    expectEqual(exchange.remainingBodyLength, 1)
     exchange.receive(Data("k".utf8))
-    #expect(exchange.remainingBodyLength == 0)
-    #expect(exchange.hasHead && load.text == "pending" && live.count == 1)
+    expectEqual(exchange.remainingBodyLength, 0)
+    #expect(exchange.hasHead)
+    expectEqual(load.text, "pending")
+    expectEqual(live.count, 1)
     exchange.end(.completed)
 
-    #expect(try load.outcomeIfCompleted?.get().body == Data("ok".utf8))
-    #expect(live.count == 0 && clock.timerCount == 0)
+    try expectEqual(load.outcomeIfCompleted?.get().body, Data("ok".utf8))
+    expectEqual(live.count, 0)
+    expectEqual(clock.timerCount, 0)
     load.cancel(.forceImmediately)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("Events before the start are kept", arguments: [true, false], [true, false])
@@ -57,7 +60,9 @@ import Testing
 
     let response = try #require(load.outcomeIfCompleted).get()
     let text = try await response.bodyStream.reduce(into: "") { $0 += String(decoding: $1, as: UTF8.self) }
-    #expect(text == "ok" && live.count == 0 && log.entries == [])
+    expectEqual(text, "ok")
+    expectEqual(live.count, 0)
+    expectEqual(log.entries, [])
     #expect(isStream || clock.timerCount == 0)
   }
 
@@ -70,9 +75,11 @@ import Testing
 
     let load = exchange.start(in: live) { [log] in log("stop") }
 
-    #expect(load.outcomeIfCompleted?.code == .bodyTooLarge && log.entries == ["stop"] && clock.timerCount == 0)
+    expectEqual(load.outcomeIfCompleted?.code, .bodyTooLarge)
+    expectEqual(log.entries, ["stop"])
+    expectEqual(clock.timerCount, 0)
     exchange.end(.stopped)
-    #expect(live.count == 0)
+    expectEqual(live.count, 0)
   }
 
   @Test("A change of the protocol (101) is an error")
@@ -81,7 +88,8 @@ import Testing
 
     exchange.receiveHead(HTTPStatus(101), [("Upgrade", "websocket")])
 
-    #expect(load.outcomeIfCompleted?.code == .invalidResponse && log.entries == ["stop"])
+    expectEqual(load.outcomeIfCompleted?.code, .invalidResponse)
+    expectEqual(log.entries, ["stop"])
   }
 
   @Test("A response without its last bytes is an error (H12, whole bodies)")
@@ -92,7 +100,7 @@ import Testing
     exchange.receive(Data("o".utf8))
     exchange.end(.completed)
 
-    #expect(load.outcomeIfCompleted?.code == .truncatedBody)
+    expectEqual(load.outcomeIfCompleted?.code, .truncatedBody)
   }
 
   @Test("A cancellation request stops the transport once, and its end confirms (H5, confirmed cancellation)")
@@ -103,9 +111,13 @@ import Testing
     load.cancel()
     load.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["stop"] && load.text == "pending" && !exchange.isWanted && live.count == 1)
+    expectEqual(log.entries, ["stop"])
+    expectEqual(load.text, "pending")
+    #expect(!exchange.isWanted)
+    expectEqual(live.count, 1)
     exchange.end(.stopped)
-    #expect(load.text == "cancelled" && live.count == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(live.count, 0)
   }
 
   @Test("Force completes the load at once, and a reset waits for the end of the transport")
@@ -115,9 +127,11 @@ import Testing
     load.cancel(.forceImmediately)
     let reset = live.drain()
 
-    #expect(log.entries == ["stop"] && load.text == "cancelled" && reset.text == "pending")
+    expectEqual(log.entries, ["stop"])
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "pending")
     exchange.end(.stopped)
-    #expect(reset.text == "success")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A reset stops a load that others share")
@@ -127,9 +141,10 @@ import Testing
 
     let reset = live.drain()
 
-    #expect(log.entries == ["stop"])
+    expectEqual(log.entries, ["stop"])
     exchange.end(.stopped)
-    #expect(waiting.text == "cancelled" && reset.text == "success")
+    expectEqual(waiting.text, "cancelled")
+    expectEqual(reset.text, "success")
   }
 
   @Test("A response that is complete after the request is kept")
@@ -140,7 +155,8 @@ import Testing
     load.cancel()
     exchange.end(.completed)
 
-    #expect(load.text == "success" && log.entries == ["stop"])
+    expectEqual(load.text, "success")
+    expectEqual(log.entries, ["stop"])
   }
 
   @Test("A time limit ends the load at once and stops the transport", arguments: [true, false])
@@ -151,10 +167,12 @@ import Testing
     if isIdle { exchange.bodySent(1) }
     clock.advance(by: .seconds(isIdle ? 5 : 1))
 
-    #expect(load.outcomeIfCompleted?.code == .timedOut && log.entries == ["stop"])
-    #expect(live.count == 1 && clock.timerCount == 0)
+    expectEqual(load.outcomeIfCompleted?.code, .timedOut)
+    expectEqual(log.entries, ["stop"])
+    expectEqual(live.count, 1)
+    expectEqual(clock.timerCount, 0)
     exchange.end(.stopped)
-    #expect(live.count == 0)
+    expectEqual(live.count, 0)
   }
 
   @Test("The options of a request replace the limits")
@@ -165,17 +183,19 @@ import Testing
     }
 
     clock.advance(by: .seconds(6))
-    #expect(load.text == "pending")
+    expectEqual(load.text, "pending")
     clock.advance(by: .seconds(1))
 
-    #expect(load.outcomeIfCompleted?.code == .timedOut && exchange.isWanted == false)
+    expectEqual(load.outcomeIfCompleted?.code, .timedOut)
+    expectEqual(exchange.isWanted, false)
   }
 
   @Test("A transport that drops its exchange fails the load, and a reset does not wait for it")
   func dropped() throws {
     let load = try exchange().1
 
-    #expect(load.text.contains("before it was completed") && live.count == 0)
+    #expect(load.text.contains("before it was completed"))
+    expectEqual(live.count, 0)
   }
 
   @Test("A request that cannot be sent fails the load and stops the transport")
@@ -184,9 +204,10 @@ import Testing
 
     exchange.fail(HTTPError(.unreadableBody, "The file is gone. Restore it."))
 
-    #expect(load.outcomeIfCompleted?.code == .unreadableBody && log.entries == ["stop"])
+    expectEqual(load.outcomeIfCompleted?.code, .unreadableBody)
+    expectEqual(log.entries, ["stop"])
     exchange.end(.stopped)
-    #expect(load.outcomeIfCompleted?.code == .unreadableBody)
+    expectEqual(load.outcomeIfCompleted?.code, .unreadableBody)
   }
 
   @Test("A failed connection is the error of the load, and a transport that stops unasked has failed")
@@ -197,8 +218,9 @@ import Testing
     first.end(.failed(HTTPError(.connectionLost, "The connection was closed. Load again.")))
     second.end(.stopped)
 
-    #expect(lost.outcomeIfCompleted?.code == .connectionLost)
-    #expect(stopped.outcomeIfCompleted?.code == .transportFailed && log.entries == [])
+    expectEqual(lost.outcomeIfCompleted?.code, .connectionLost)
+    expectEqual(stopped.outcomeIfCompleted?.code, .transportFailed)
+    expectEqual(log.entries, [])
   }
 
   @Test("Progress is reported until the load ends (H4, nothing after completion)")
@@ -218,8 +240,8 @@ import Testing
     exchange.receive(Data("2".utf8))
     exchange.end(.stopped)
 
-    #expect(exchange.bodyLength == 4)
-    #expect(log.entries == ["2 of 4, 0", "4 of 4, 0", "4 of 4, 0", "4 of 4, 1", "stop"])
+    expectEqual(exchange.bodyLength, 4)
+    expectEqual(log.entries, ["2 of 4, 0", "4 of 4, 0", "4 of 4, 0", "4 of 4, 1", "stop"])
   }
 
   @Test("A stream completes the load at its head, and asks for a pause while its reader is behind")
@@ -232,16 +254,17 @@ import Testing
 
     let room = exchange.receive(Data("ab".utf8))
     clock.advance(by: .seconds(100))
-    #expect(room?.text == "pending" && log.entries == [])
-    #expect(try await reader.next() == Data("ab".utf8))
-    #expect(room?.text == "success")
+    expectEqual(room?.text, "pending")
+    expectEqual(log.entries, [])
+    try await expectEqual(reader.next(), Data("ab".utf8))
+    expectEqual(room?.text, "success")
     #expect(exchange.receive(Data("c".utf8)) == nil)
     clock.advance(by: .seconds(5))
 
     await #expect(throws: HTTPError.self) { while try await reader.next() != nil {} }
-    #expect(log.entries == ["stop"])
+    expectEqual(log.entries, ["stop"])
     exchange.end(.stopped)
-    #expect(live.count == 0)
+    expectEqual(live.count, 0)
   }
 
   @Test(
@@ -260,12 +283,15 @@ import Testing
     load.value = future
 
     exchange.receiveHead(.ok, [("Content-Length", "2")])
-    #expect(log.entries == ["stop"] && !exchange.isWanted && future.isCompleted == !isAsked)
+    expectEqual(log.entries, ["stop"])
+    #expect(!exchange.isWanted)
+    expectEqual(future.isCompleted, !isAsked)
     exchange.end(.stopped)
     load.value = nil
 
     #expect(isAsked ? future.text == "cancelled" : try future.outcomeIfCompleted?.get().transfer.text == "bodyNotRead")
-    #expect(live.count == 0 && clock.timerCount == 0)
+    expectEqual(live.count, 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A body that cannot be announced or delivered is an error before the load starts")

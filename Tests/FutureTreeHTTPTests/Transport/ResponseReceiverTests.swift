@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 /// A response as a transport can report it.
@@ -40,23 +41,24 @@ private struct Arrival {
 
     let response = try arrival.received()
 
-    #expect(response.status == .created && response.headers["x-a"] == "b")
-    #expect(try response.body == Data("abcd".utf8))
+    expectEqual(response.status, .created)
+    expectEqual(response.headers["x-a"], "b")
+    try expectEqual(response.body, Data("abcd".utf8))
   }
 
   @Test("A body that is shorter or longer than declared is refused (H12, whole bodies)")
   func declaredLength() {
-    #expect(text([("Content-Length", "4")], "abc") == "truncatedBody")
-    #expect(text([("Content-Length", "4")], "abc", "de") == "ambiguousBody")
-    #expect(text([("Content-Length", "4")]) == "truncatedBody")
+    expectEqual(text([("Content-Length", "4")], "abc"), "truncatedBody")
+    expectEqual(text([("Content-Length", "4")], "abc", "de"), "ambiguousBody")
+    expectEqual(text([("Content-Length", "4")]), "truncatedBody")
   }
 
   @Test("A body over the limit is refused, declared or not")
   func limit() {
-    #expect(text([("Content-Length", "11")]) == "bodyTooLarge")
-    #expect(text([], "0123456789") == "0123456789")
-    #expect(text([], "0123456789", "A") == "bodyTooLarge")
-    #expect(Arrival(chunks: ["a"], maximumSize: -1).text == "bodyTooLarge")
+    expectEqual(text([("Content-Length", "11")]), "bodyTooLarge")
+    expectEqual(text([], "0123456789"), "0123456789")
+    expectEqual(text([], "0123456789", "A"), "bodyTooLarge")
+    expectEqual(Arrival(chunks: ["a"], maximumSize: -1).text, "bodyTooLarge")
   }
 
   @Test(
@@ -68,23 +70,23 @@ private struct Arrival {
       [("Content-Length", "2\u{1}")], [("Transfer-Encoding", "chunked\u{b}")],
     ])
   func framing(fields: [(String, String)]) {
-    #expect(Arrival(fields: fields, chunks: ["ab"]).text == "ambiguousBody")
+    expectEqual(Arrival(fields: fields, chunks: ["ab"]).text, "ambiguousBody")
   }
 
   @Test("A repeated length is one length, and chunks are accepted")
   func plainFraming() {
-    #expect(text([("Content-Length", "2, 2")], "ab") == "ab")
-    #expect(text([("Transfer-Encoding", "Chunked")], "ab", "c") == "abc")
+    expectEqual(text([("Content-Length", "2, 2")], "ab"), "ab")
+    expectEqual(text([("Transfer-Encoding", "Chunked")], "ab", "c"), "abc")
   }
 
   @Test("HEAD, 204 and 304 have no body, whatever is declared")
   func noBody() throws {
     let head = try HTTPRequest(HTTPMethod("head"), "http://example.com/")
 
-    #expect(Arrival(request: head, fields: [("Content-Length", "100")]).text == "")
+    expectEqual(Arrival(request: head, fields: [("Content-Length", "100")]).text, "")
     for status in [204, 304] {
-      #expect(text([("Content-Length", "100")], status: status) == "")
-      #expect(text([], "ab", status: status) == "ambiguousBody")
+      expectEqual(text([("Content-Length", "100")], status: status), "")
+      expectEqual(text([], "ab", status: status), "ambiguousBody")
     }
   }
 
@@ -98,19 +100,19 @@ private struct Arrival {
     let code = #expect(throws: HTTPError.self) {
       _ = try ResponseReceiver(for: anyRequest(), maximumSize: 10).finish()
     }
-    #expect(code?.code == .invalidResponse)
+    expectEqual(code?.code, .invalidResponse)
     let early = #expect(throws: HTTPError.self) {
       var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
       try receiver.receive(Data("a".utf8))
     }
-    #expect(early?.code == .invalidResponse)
+    expectEqual(early?.code, .invalidResponse)
   }
 
   @Test("Fields with invalid values are omitted")
   func invalidFields() throws {
     let response = try Arrival(fields: [("X-A", "a\u{0}b"), ("X B", "c"), ("X-C", "d")]).received()
 
-    #expect(response.headers.map(\.name) == ["X-C"])
+    expectEqual(response.headers.map(\.name), ["X-C"])
   }
 
   @Test(
@@ -124,7 +126,7 @@ private struct Arrival {
 
     for name in names {
       let isReturned = ["Set-Cookie", "Location", "ETag"].contains(name)
-      #expect(headers.values(for: name) == ["\"café €\""] + (isReturned ? [] : ["\"a\u{FFFD}\""]))
+      expectEqual(headers.values(for: name), ["\"café €\""] + (isReturned ? [] : ["\"a\u{FFFD}\""]))
     }
   }
 
@@ -141,17 +143,17 @@ private struct Arrival {
       ("Content-Encoding", "é"),
     ])
   func framingBeyondASCII(name: String, value: String) {
-    #expect(text([(name, value)], "ab") == "ambiguousBody")
+    expectEqual(text([(name, value)], "ab"), "ambiguousBody")
   }
 
   @Test("The received bytes are counted")
   func received() throws {
     var receiver = try ResponseReceiver(for: anyRequest(), maximumSize: 10)
-    #expect(receiver.received == HTTPProgress.Part())
+    expectEqual(receiver.received, HTTPProgress.Part())
     try receiver.receiveHead(.ok, [("Content-Length", "4")])
     try receiver.receive(Data("ab".utf8))
 
-    #expect(receiver.received == HTTPProgress.Part(completed: 2, total: 4))
+    expectEqual(receiver.received, HTTPProgress.Part(completed: 2, total: 4))
   }
 
   @Test("Errors name the request without its query (H11, no printed secret)")
@@ -162,7 +164,7 @@ private struct Arrival {
       _ = try Arrival(request: request, fields: [("Content-Length", "4")]).received()
     }
 
-    #expect(error?.message.hasPrefix("\(request): ") == true)
+    expectEqual(error?.message.hasPrefix("\(request): "), true)
     #expect(!showsSecret(error as Any))
   }
 }
@@ -174,8 +176,9 @@ private struct Arrival {
   func asSent() throws {
     let response = try Arrival(fields: Self.gzip, chunks: ["ab"]).received()
 
-    #expect(response.headers["Content-Encoding"] == "gzip" && response.bodySize == 2)
-    #expect(Arrival(fields: Self.gzip, chunks: ["a"]).text == "truncatedBody")
+    expectEqual(response.headers["Content-Encoding"], "gzip")
+    expectEqual(response.bodySize, 2)
+    expectEqual(Arrival(fields: Self.gzip, chunks: ["a"]).text, "truncatedBody")
   }
 
   @Test("A decoded body is accepted without its length and its encoding, under the limit")
@@ -184,10 +187,10 @@ private struct Arrival {
 
     let response = try Arrival(fields: Self.gzip, chunks: ["abcd"], decoding: accepted).received()
 
-    #expect(try response.body == Data("abcd".utf8))
+    try expectEqual(response.body, Data("abcd".utf8))
     #expect(response.headers.isEmpty)
     let bomb = Arrival(fields: Self.gzip, chunks: [String(repeating: "a", count: 11)], decoding: accepted)
-    #expect(bomb.text == "bodyTooLarge")
+    expectEqual(bomb.text, "bodyTooLarge")
   }
 
   @Test(
@@ -199,7 +202,7 @@ private struct Arrival {
     let arrival = Arrival(
       fields: [("Content-Encoding", encoding)], chunks: ["ab"], decoding: .platform(accepting: accepted))
 
-    #expect(arrival.text == text)
+    expectEqual(arrival.text, text)
   }
 
   @Test(
@@ -217,11 +220,11 @@ private struct Arrival {
 
     let response = try arrival.received()
 
-    #expect(try response.body == Data(answer.body.utf8))
-    #expect(try response.headers == HTTPHeaders(answer.fields))
+    try expectEqual(response.body, Data(answer.body.utf8))
+    try expectEqual(response.headers, HTTPHeaders(answer.fields))
     arrival.chunks = ["a"]
     if answer.fields.count > 1 {
-      #expect(arrival.text == (answer.body.isEmpty ? "ambiguousBody" : "truncatedBody"))
+      expectEqual(arrival.text, (answer.body.isEmpty ? "ambiguousBody" : "truncatedBody"))
     }
   }
 
@@ -233,7 +236,7 @@ private struct Arrival {
       ([("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked")], []),
     ] as [([(String, String)], Set<String>)])
   func stillRefused(fields: [(String, String)], accepted: Set<String>) {
-    #expect(Arrival(fields: fields, decoding: .platform(accepting: accepted)).text == "encodedBody")
+    expectEqual(Arrival(fields: fields, decoding: .platform(accepting: accepted)).text, "encodedBody")
   }
 
   @Test("The error of an encoded body names the setting that accepts it, or the encodings that are accepted")
@@ -243,8 +246,8 @@ private struct Arrival {
       return #expect(throws: HTTPError.self) { try arrival.received() }?.message
     }
 
-    #expect(message([])?.contains("`acceptsEncodedBodies`") == true)
-    #expect(message(["gzip", "deflate"])?.contains("only deflate, gzip") == true)
+    expectEqual(message([])?.contains("`acceptsEncodedBodies`"), true)
+    expectEqual(message(["gzip", "deflate"])?.contains("only deflate, gzip"), true)
   }
 
   @Test("Two framings of a decoded body are refused")
@@ -252,7 +255,7 @@ private struct Arrival {
     let arrival = Arrival(
       fields: Self.gzip + [("Transfer-Encoding", "chunked")], decoding: .platform(accepting: ["gzip"]))
 
-    #expect(arrival.text == "ambiguousBody")
+    expectEqual(arrival.text, "ambiguousBody")
   }
 }
 
@@ -269,19 +272,21 @@ private struct Arrival {
   mutating func delivered() throws {
     arrival.chunks = ["012345", "6789AB"]
 
-    #expect(try arrival.received().content.description == "12 bytes in a file")
-    #expect(folder.text(of: "body") == "0123456789AB" && folder.names == ["body"])
+    try expectEqual(arrival.received().content.description, "12 bytes in a file")
+    expectEqual(folder.text(of: "body"), "0123456789AB")
+    expectEqual(folder.names, ["body"])
     arrival.chunks.append("C")
-    #expect(arrival.text == "bodyTooLarge")
+    expectEqual(arrival.text, "bodyTooLarge")
   }
 
   @Test("The body of another status stays in memory, under the limit of memory")
   mutating func explanation() {
     arrival.status = .notFound
     arrival.chunks = ["0123456789"]
-    #expect(arrival.text == "0123456789" && folder.names == [])
+    expectEqual(arrival.text, "0123456789")
+    expectEqual(folder.names, [])
     arrival.chunks = ["0123456789A"]
-    #expect(arrival.text == "bodyTooLarge")
+    expectEqual(arrival.text, "bodyTooLarge")
   }
 
   @Test("A truncated body or a dropped receiver leaves the old file unchanged, and no other file")
@@ -290,15 +295,16 @@ private struct Arrival {
     arrival.fields = [("Content-Length", "4")]
     arrival.chunks = ["abc"]
 
-    #expect(arrival.text == "truncatedBody")
+    expectEqual(arrival.text, "truncatedBody")
     do {
       var receiver = try ResponseReceiver(for: arrival.request, maximumSize: 10)
       try receiver.receiveHead(.ok, [])
       try receiver.receive(Data("ab".utf8))
-      #expect(folder.names.count == 2)
+      expectEqual(folder.names.count, 2)
     }
 
-    #expect(folder.names == ["body"] && folder.text(of: "body") == "old")
+    expectEqual(folder.names, ["body"])
+    expectEqual(folder.text(of: "body"), "old")
   }
 
   @Test("An impossible file is refused before a request is sent")
@@ -308,7 +314,7 @@ private struct Arrival {
 
     let error = #expect(throws: HTTPError.self) { _ = try ResponseReceiver(for: request, maximumSize: 10) }
 
-    #expect(error?.code == .unwritableBody)
+    expectEqual(error?.code, .unwritableBody)
     #expect(!showsSecret(error as Any))
   }
 
@@ -322,15 +328,16 @@ private struct Arrival {
 
       var code = "fits"
       do { try receiver.receive(Data(count: limit == 2 ? 3 : 4)) } catch { code = error.code.description }
-      #expect(code == expected)
+      expectEqual(code, expected)
     }
   }
 
   @Test("ResponseDelivery has the destination and the limit of a body")
   func fields() {
     #expect(ResponseDelivery.defaultValue.file == nil && ResponseDelivery.defaultValue.maximumSize == nil)
-    #expect(ResponseDelivery.buffered(maximumSize: 3).maximumSize == 3)
+    expectEqual(ResponseDelivery.buffered(maximumSize: 3).maximumSize, 3)
     let delivery = ResponseDelivery.file(folder.file("a"), maximumSize: nil)
-    #expect(delivery.file == folder.file("a") && delivery.maximumSize == .max)
+    expectEqual(delivery.file, folder.file("a"))
+    expectEqual(delivery.maximumSize, .max)
   }
 }

@@ -38,12 +38,12 @@ import Testing
     holdRest(end)
     let response = try await stream("/held").value
     var iterator = response.bodyStream.makeAsyncIterator()
-    #expect(try await iterator.next() == Data("01234".utf8))
+    try await expectEqual(iterator.next(), Data("01234".utf8))
     gate.open()
 
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
     #expect(error?.code == .connectionLost || error?.code == .truncatedBody)
-    #expect(await response.transfer.outcome.text == error?.code.description)
+    await expectEqual(response.transfer.outcome.text, error?.code.description)
   }
 
   @Test("Responses that do not succeed, and responses without a body, are delivered whole")
@@ -53,10 +53,10 @@ import Testing
     let missing = try await stream("/missing").value
     let empty = try await stream("/empty").value
 
-    #expect(try missing.body == Data("no such feed".utf8))
+    try expectEqual(missing.body, Data("no such feed".utf8))
     #expect(try empty.body.isEmpty)
     #expect(missing.transfer.isCompleted && empty.transfer.isCompleted)
-    #expect(try await missing.bodyStream.texts() == ["no such feed"])
+    try await expectEqual(missing.bodyStream.texts(), ["no such feed"])
   }
 
   enum Ending: CaseIterable {
@@ -74,7 +74,7 @@ import Testing
     let ended = Promise<Void>()
     transfer.observe { ended.complete(with: $0) }
     switch ending {
-    case .transferCancelled: #expect(transfer.cancel().effect == .delivered)
+    case .transferCancelled: expectEqual(transfer.cancel().effect, .delivered)
     case .forced: transfer.cancel(.forceImmediately)
     case .taskCancelled:
       let stream = response!.bodyStream
@@ -88,11 +88,11 @@ import Testing
       #expect(transfer.isCompleted)
     }
 
-    #expect(await ended.future.outcome.text == "cancelled")
-    #expect(try await loader.load(try HTTPRequest(server.url("/next"))).value.body.count == 4)
+    await expectEqual(ended.future.outcome.text, "cancelled")
+    try await expectEqual(loader.load(try HTTPRequest(server.url("/next"))).value.body.count, 4)
     _ = try await server.waitForClose(of: "/held").value
     _ = try await loader.reset().value
-    #expect(loader.liveCount == 0)
+    expectEqual(loader.liveCount, 0)
     withExtendedLifetime(response) {}
   }
 
@@ -102,12 +102,12 @@ import Testing
     server.on("/fast", [.send(head), .send([UInt8](repeating: 7, count: 8_000_000)), .stall])
     let response = try await stream("/fast", .stream(bufferLimit: 100_000)).value
 
-    #expect(await response.transfer.outcome.text == "streamOverflow")
+    await expectEqual(response.transfer.outcome.text, "streamOverflow")
     var count = 0
     let error = await #expect(throws: HTTPError.self) {
       for try await chunk in response.bodyStream { count += chunk.count }
     }
-    #expect(error?.code == .streamOverflow)
+    expectEqual(error?.code, .streamOverflow)
     #expect(count > 0 && count <= 100_000)
     _ = try await server.waitForClose(of: "/fast").value
   }
@@ -123,7 +123,7 @@ import Testing
 
     // Another piece of the body may have arrived at 599 s.
     clock.advance(by: .seconds(600))
-    #expect(await response.transfer.outcome.text == "timedOut")
+    await expectEqual(response.transfer.outcome.text, "timedOut")
   }
 
   @Test("An unread stream ends with the idle-read timeout, and its connection is closed")
@@ -134,11 +134,11 @@ import Testing
     let response = try await stream("/held", from: loader).value
     clock.advance(by: .seconds(120))
 
-    #expect(await response.transfer.outcome.text == "bodyNotRead")
+    await expectEqual(response.transfer.outcome.text, "bodyNotRead")
     _ = try await server.waitForClose(of: "/held").value
     _ = try await loader.reset().value
-    #expect(loader.liveCount == 0)
-    #expect(clock.timerCount == 0)
+    expectEqual(loader.liveCount, 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Progress is reported until the transfer has completed")
@@ -152,8 +152,9 @@ import Testing
     gate.open()
     _ = try await response.bodyStream.texts()
 
-    #expect(await response.transfer.outcome.text == "success")
-    #expect(counts.value.first == 0 && counts.value.last == 10)
+    await expectEqual(response.transfer.outcome.text, "success")
+    expectEqual(counts.value.first, 0)
+    expectEqual(counts.value.last, 10)
   }
 }
 
@@ -195,7 +196,7 @@ import Testing
       var iterator = response.bodyStream.makeAsyncIterator()
       _ = try await iterator.next()  // It reads one chunk, and then waits for the end.
 
-      #expect(await response.transfer.outcome.text == "streamOverflow")
+      await expectEqual(response.transfer.outcome.text, "streamOverflow")
       #expect(response.bodySize <= ResponseDelivery.defaultBufferLimit + (1 << 20))
     }
   }
@@ -207,7 +208,7 @@ extension Stress {
     let report = try await run(TransportLoad("URLSessionLoader") { loader })
     print(report.description.split(separator: "\n").map { "stress: \($0)" }.joined(separator: "\n"))
     #expect(report.isClean)
-    #expect(loader.liveCount == 0)
+    expectEqual(loader.liveCount, 0)
   }
 
   /// Prints the results in the output of a process.

@@ -33,7 +33,7 @@ import Testing
 
       let after = await Stress.Held.settled(at: before)
       #expect(after.descriptors <= before.descriptors + 2 && after.threads <= before.threads + 2, "\(before) \(after)")
-      #expect(counter.live == 0)
+      expectEqual(counter.live, 0)
     }
   }
 }
@@ -95,21 +95,21 @@ enum Stress {
     try await loader.reset().value  // A load completes before its transfer is released.
     print("stress: \(races) races: \(tally.answered) answered, \(tally.cancelled) cancelled")
     print("stress: before \(before), after \(after); \(loader.liveCount) transfers, \(counter.live) tokens live")
-    #expect(tally.completions == races)
-    #expect(tally.answered + tally.cancelled == races)
+    expectEqual(tally.completions, races)
+    expectEqual(tally.answered + tally.cancelled, races)
     #expect(tally.answered >= races / 20 && tally.cancelled >= races / 20, "\(tally)")
     #expect(after.descriptors <= before.descriptors + connections)
     #expect(after.threads <= before.threads + 2)
     // Each transfer, each body and each future of a race holds a token.
-    #expect(loader.liveCount == 0)
-    #expect(counter.live == 0)
+    expectEqual(loader.liveCount, 0)
+    expectEqual(counter.live, 0)
     #expect(folder.names.allSatisfy { !$0.hasSuffix(".partial") }, "\(folder.names)")
   }
 
   /// One request and its response, by a separate loader that is dropped.
   fileprivate static func useLoader(_ server: LoopbackServer, _ counter: Counter) async throws {
     let request = try request(1, to: server, try Folder(), counter)
-    #expect(await URLSessionLoader(.patient).load(request).outcome.ending == .succeeded)
+    await expectEqual(URLSessionLoader(.patient).load(request).outcome.ending, .succeeded)
   }
 
   /// One of four kinds: plain, with progress, with a streamed body, to a file.

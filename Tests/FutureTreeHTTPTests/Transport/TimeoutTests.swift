@@ -33,8 +33,8 @@ import Testing
     #expect(!future.isCompleted)
     clock.advance(by: .nanoseconds(1))
 
-    #expect(future.outcomeIfCompleted?.code == .timedOut)
-    #expect(clock.timerCount == 0)
+    expectEqual(future.outcomeIfCompleted?.code, .timedOut)
+    expectEqual(clock.timerCount, 0)
     _ = await server.waitForClose(of: "/held").outcome
   }
 
@@ -51,8 +51,8 @@ import Testing
     #expect(!future.isCompleted)
     gate.open()
 
-    #expect(try await future.value.body == Data("held".utf8))
-    #expect(clock.timerCount == 0)
+    try await expectEqual(future.value.body, Data("held".utf8))
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A load without a timeout never times out")
@@ -60,11 +60,11 @@ import Testing
     let future = loader().load(try request())
     _ = try await gate.waitForHolders().value
 
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(1_000_000_000))
     gate.open()
 
-    #expect(try await future.value.status == .ok)
+    try await expectEqual(future.value.status, .ok)
   }
 
   @Test("The idle timeout ends the request that received nothing, and no other")
@@ -81,12 +81,12 @@ import Testing
     _ = await half.future.outcome
 
     clock.advance(by: .seconds(4))
-    #expect(silent.outcomeIfCompleted?.code == .timedOut)
+    expectEqual(silent.outcomeIfCompleted?.code, .timedOut)
     #expect(!future.isCompleted)
     clock.advance(by: .seconds(6))
 
-    #expect(await future.outcome.code == .timedOut)
-    #expect(clock.timerCount == 0)
+    await expectEqual(future.outcome.code, .timedOut)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A request that keeps receiving bytes is not idle, however long it takes")
@@ -105,8 +105,8 @@ import Testing
       gate.open()
     }
 
-    #expect(try await future.value.body == Data("xxxx".utf8))
-    #expect(clock.timerCount == 0)
+    try await expectEqual(future.value.body, Data("xxxx".utf8))
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("No timer is left after any outcome of a request")
@@ -121,13 +121,13 @@ import Testing
     _ = await loader.load(try request("/cut")).outcome
     let futures = [loader.load(try request()), loader.load(try request())]
     _ = try await gate.waitForHolders(2).value
-    #expect(clock.timerCount == 4)
+    expectEqual(clock.timerCount, 4)
     futures[0].cancel()
     futures[1].cancel(.forceImmediately)
     for future in futures { _ = await future.outcome }
     try await loader.reset().value
 
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   /// The timeout of the platform counts whole seconds, also while a request waits for a connection.
@@ -143,10 +143,10 @@ import Testing
     let third = loader.load(try request("/ok"))
 
     clock.advance(by: .milliseconds(1500))
-    #expect(second.outcomeIfCompleted?.code == .timedOut)
+    expectEqual(second.outcomeIfCompleted?.code, .timedOut)
     gate.open()
 
-    #expect(try await first.value.body == Data("held".utf8))
-    #expect(try await third.value.body == Data("ok".utf8))
+    try await expectEqual(first.value.body, Data("held".utf8))
+    try await expectEqual(third.value.body, Data("ok".utf8))
   }
 }

@@ -42,11 +42,11 @@ import Testing
     _ = try await send(.file(url, contentType: "text/plain")).value
 
     let received = try #require(server.requests.first)
-    #expect(received.text == text)
-    #expect(received.values(for: "content-length") == ["1000000"])
-    #expect(received.values(for: "transfer-encoding") == [])
-    #expect(received.values(for: "expect") == [])
-    #expect(received.values(for: "content-type") == ["text/plain"])
+    expectEqual(received.text, text)
+    expectEqual(received.values(for: "content-length"), ["1000000"])
+    expectEqual(received.values(for: "transfer-encoding"), [])
+    expectEqual(received.values(for: "expect"), [])
+    expectEqual(received.values(for: "content-type"), ["text/plain"])
   }
 
   @Test("A stream of a known length is sent with that length, whatever the size of its pieces")
@@ -54,9 +54,9 @@ import Testing
     _ = try await send(.stream(length: 10) { Self.reader("0123456789") }).value
 
     let received = try #require(server.requests.first)
-    #expect(received.text == "0123456789")
-    #expect(received.values(for: "content-length") == ["10"])
-    #expect(received.values(for: "transfer-encoding") == [])
+    expectEqual(received.text, "0123456789")
+    expectEqual(received.values(for: "content-length"), ["10"])
+    expectEqual(received.values(for: "transfer-encoding"), [])
   }
 
   @Test("A stream of an unknown length is sent in chunks, to its end")
@@ -64,9 +64,9 @@ import Testing
     _ = try await send(.stream { Self.reader("0123456789") }).value
 
     let received = try #require(server.requests.first)
-    #expect(received.text == "0123456789")
-    #expect(received.values(for: "content-length") == [])
-    #expect(received.values(for: "transfer-encoding") == ["chunked"])
+    expectEqual(received.text, "0123456789")
+    expectEqual(received.values(for: "content-length"), [])
+    expectEqual(received.values(for: "transfer-encoding"), ["chunked"])
   }
 
   @Test("Empty bodies are sent with the length 0")
@@ -77,13 +77,13 @@ import Testing
       _ = try await send(body).value
     }
 
-    #expect(server.requests.map { $0.values(for: "content-length") } == [["0"], ["0"], ["0"]])
+    expectEqual(server.requests.map { $0.values(for: "content-length") }, [["0"], ["0"], ["0"]])
   }
 
   @Test("A stream with fewer or more bytes than announced fails, and the server gets no whole request")
   func wrongLength() async throws {
     for text in ["012345678", "0123456789A"] {
-      #expect(try await send(.stream(length: 10) { Self.reader(text) }).outcome.code == .wrongBodyLength)
+      try await expectEqual(send(.stream(length: 10) { Self.reader(text) }).outcome.code, .wrongBodyLength)
     }
     _ = await server.waitUntilAllClosed(count: 2).outcome
     #expect(!server.record.hasRequest(to: "/upload"))
@@ -93,16 +93,16 @@ import Testing
   func negativeLength() async throws {
     let body = HTTPBody.stream(length: -5) { Self.reader("") }
 
-    #expect(try await send(body).outcome.code == .wrongBodyLength)
+    try await expectEqual(send(body).outcome.code, .wrongBodyLength)
     #expect(throws: HTTPError.self) { try body.makeReader() }
-    #expect(server.connectionCount == 0)
+    expectEqual(server.connectionCount, 0)
   }
 
   @Test("A missing file or a directory fails before anything is sent")
   func noFile() async throws {
-    #expect(try await send(.file(folder.file("missing"))).outcome.code == .unreadableBody)
-    #expect(try await send(.file(folder.url)).outcome.code == .unreadableBody)
-    #expect(server.connectionCount == 0)
+    try await expectEqual(send(.file(folder.file("missing"))).outcome.code, .unreadableBody)
+    try await expectEqual(send(.file(folder.url)).outcome.code, .unreadableBody)
+    expectEqual(server.connectionCount, 0)
   }
 
   /// The first bytes are sent, and the others are held until the file has changed.
@@ -121,7 +121,7 @@ import Testing
     try file.truncate(atOffset: size)
     gate.open()
 
-    #expect(await future.outcome.code == .wrongBodyLength)
+    await expectEqual(future.outcome.code, .wrongBodyLength)
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
@@ -144,8 +144,8 @@ import Testing
     gate.open()
 
     _ = try await first.value
-    #expect(await later[0].outcome.code == .unreadableBody)
-    #expect(await later[1].outcome.code == .wrongBodyLength)
+    await expectEqual(later[0].outcome.code, .unreadableBody)
+    await expectEqual(later[1].outcome.code, .wrongBodyLength)
     #expect(!server.record.hasRequest(to: "/upload"))
   }
 
@@ -167,7 +167,7 @@ import Testing
         Issue.record("The upload did not fail.")
         continue
       }
-      #expect(error.code == .unreadableBody)
+      expectEqual(error.code, .unreadableBody)
       #expect(error.underlying is Broken)
     }
     #expect(!server.record.hasRequest(to: "/upload"))
@@ -189,9 +189,9 @@ import Testing
     }
     let outer = try send(loading)
 
-    #expect(try await recovered.value.status == .created)
-    #expect(try await outer.value.status == .created)
-    #expect(try await inner.value?.value.status == .created)
+    try await expectEqual(recovered.value.status, .created)
+    try await expectEqual(outer.value.status, .created)
+    try await expectEqual(inner.value?.value.status, .created)
   }
 
   @Test("A blocking source delays no call of a loader, no deadline and no force", .timeLimit(.minutes(20)))
@@ -214,12 +214,12 @@ import Testing
     others[0].cancel(.forceImmediately)
     clock.advance(by: .seconds(60))
 
-    #expect(others[0].outcomeIfCompleted?.ending == .cancelled)
-    #expect(blocked.outcomeIfCompleted?.code == .timedOut)
-    #expect(others[1].outcomeIfCompleted?.code == .timedOut)
+    expectEqual(others[0].outcomeIfCompleted?.ending, .cancelled)
+    expectEqual(blocked.outcomeIfCompleted?.code, .timedOut)
+    expectEqual(others[1].outcomeIfCompleted?.code, .timedOut)
     release.signal()
     for loader in loaders { try await loader.reset().value }
-    #expect(loaders.map(\.liveCount) == [0, 0])
+    expectEqual(loaders.map(\.liveCount), [0, 0])
   }
 
   @Test("A stream is read as fast as the peer receives it, and no longer once cancelled")
@@ -238,7 +238,7 @@ import Testing
 
     future.cancel()
 
-    #expect(await future.outcome.ending == .cancelled)
+    await expectEqual(future.outcome.ending, .cancelled)
     #expect(pulled.value < 1 << 27)
   }
 
@@ -255,9 +255,9 @@ import Testing
 
     let response = try await send(body).value
 
-    #expect(response.status == .created)
-    #expect(opened.value == 2)
-    #expect(server.requests.map(\.text) == ["warm", "0123456789", "0123456789"])
+    expectEqual(response.status, .created)
+    expectEqual(opened.value, 2)
+    expectEqual(server.requests.map(\.text), ["warm", "0123456789", "0123456789"])
   }
 
   @Test("A POST and a body that can be sent only once are not repeated")
@@ -270,8 +270,8 @@ import Testing
       _ = try await send(.data(Data("warm".utf8))).value
 
       let body = HTTPBody.stream(length: 10, isReplayable: isReplayable) { Self.reader("0123456789") }
-      #expect(try await send(body, by: method).outcome.code == code)
-      #expect(server.record.requestCount(to: "/upload") == before + 2)
+      try await expectEqual(send(body, by: method).outcome.code, code)
+      expectEqual(server.record.requestCount(to: "/upload"), before + 2)
     }
   }
 
@@ -281,7 +281,7 @@ import Testing
 
     let outcome = try await send(.stream(length: 1 << 26) { HTTPBodyReader { Data(count: $0) } }).outcome
 
-    if case .success(let response) = outcome { #expect(response.status.code == 413) }
+    if case .success(let response) = outcome { expectEqual(response.status.code, 413) }
     #expect(outcome.ending != .cancelled)
   }
 }

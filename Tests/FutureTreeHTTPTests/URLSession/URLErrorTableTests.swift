@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -40,21 +41,21 @@ import Testing
     ])
   func anywhere(numbers: [Int], name: String) throws {
     for number in numbers {
-      #expect(try code(number) == name, "\(number)")
-      #expect(try code(number, hasHead: true) == name, "\(number)")
+      try expectEqual(code(number), name, "\(number)")
+      try expectEqual(code(number, hasHead: true), name, "\(number)")
     }
   }
 
   @Test("Codes of a closed connection depend on the head", arguments: [-1, -1005, -1008, -1011])
   func connection(number: Int) throws {
-    #expect(try code(number) == "connectionLost")
-    #expect(try code(number, hasHead: true) == "truncatedBody")
+    try expectEqual(code(number), "connectionLost")
+    try expectEqual(code(number, hasHead: true), "truncatedBody")
   }
 
   @Test("Codes of invalid HTTP depend on the head", arguments: [-1002, -1014, -1017])
   func notHTTP(number: Int) throws {
-    #expect(try code(number) == "invalidResponse")
-    #expect(try code(number, hasHead: true) == "truncatedBody")
+    try expectEqual(code(number), "invalidResponse")
+    try expectEqual(code(number, hasHead: true), "truncatedBody")
   }
 
   @Test("On Linux, -1 of https before the head is a failure of trust")
@@ -72,10 +73,10 @@ import Testing
       ("transfer closed with 2 bytes remaining to read", "connectionLost"), ("Out of memory", "connectionLost"),
     ])
   func unreadableHead(text: String, name: String) throws {
-    #expect(try code(-1, text: text) == name)
+    try expectEqual(code(-1, text: text), name)
     #expect(try code(-1, "https://a/", text: text) == (name == "invalidResponse" ? name : "insecureConnection"))
-    #expect(try code(-1, hasHead: true, text: text) == "truncatedBody")
-    #expect(try code(-1005, text: text) == "connectionLost")
+    try expectEqual(code(-1, hasHead: true, text: text), "truncatedBody")
+    try expectEqual(code(-1005, text: text), "connectionLost")
   }
 
   @Test(
@@ -86,9 +87,9 @@ import Testing
       "Error while processing content unencoding: incorrect header check",
     ])
   func undecodableBody(text: String) throws {
-    #expect(try code(-1, hasHead: true, text: text) == "encodedBody")
-    #expect(try code(-1, text: text) == "connectionLost")
-    #expect(try code(-1005, hasHead: true, text: text) == "truncatedBody")
+    try expectEqual(code(-1, hasHead: true, text: text), "encodedBody")
+    try expectEqual(code(-1, text: text), "connectionLost")
+    try expectEqual(code(-1005, hasHead: true, text: text), "truncatedBody")
   }
 
   @Test("A foreign error is named by its number, and its text is not printed")
@@ -102,7 +103,7 @@ import Testing
     var dumped = ""
     dump(named, to: &dumped)
 
-    #expect(named.code == .transportFailed)
+    expectEqual(named.code, .transportFailed)
     #expect(named.description.contains("7"))
     #expect(!dumped.contains(sentinel))
   }
@@ -113,8 +114,8 @@ import Testing
   func merged() {
     let fields = PlatformFields.separated([("x-b", "3"), ("X-B", "1, 2"), ("Set-Cookie", "a=1, b=2"), ("A", "0")])
 
-    #expect(fields.map(\.name) == ["A", "Set-Cookie", "Set-Cookie", "X-B", "x-b"])
-    #expect(fields.map(\.value) == ["0", "a=1", "b=2", "1, 2", "3"])
+    expectEqual(fields.map(\.name), ["A", "Set-Cookie", "Set-Cookie", "X-B", "x-b"])
+    expectEqual(fields.map(\.value), ["0", "a=1", "b=2", "1, 2", "3"])
   }
 
   @Test(
@@ -124,8 +125,8 @@ import Testing
       ("\u{EF}\u{BF}\u{BD}", "\u{FFFD}", "\u{FFFD}"),
     ])
   func decoded(value: String, text: String, cookie: String) {
-    #expect(PlatformFields.decoded(value, of: "X-A") == text)
-    #expect(PlatformFields.decoded(value, of: "set-cookie") == cookie)
+    expectEqual(PlatformFields.decoded(value, of: "X-A"), text)
+    expectEqual(PlatformFields.decoded(value, of: "set-cookie"), cookie)
   }
 
   @Test(
@@ -143,6 +144,6 @@ import Testing
       ("a=1,\u{301} b=2, c=3", ["a=1,\u{301} b=2", "c=3"]), ("a=1, \u{301}=2", ["a=1", "\u{301}=2"]),
     ])
   func cookies(joined: String, split: [String]) {
-    #expect(PlatformFields.splitCookies(joined).map { Array($0.utf8) } == split.map { Array($0.utf8) })
+    expectEqual(PlatformFields.splitCookies(joined).map { Array($0.utf8) }, split.map { Array($0.utf8) })
   }
 }

@@ -32,9 +32,9 @@ import Testing
 
     let response = try await load("/ok").value
 
-    #expect(response.status == .created)
-    #expect(response.headers["x-a"] == "b")
-    #expect(try response.body == Data("hello".utf8))
+    expectEqual(response.status, .created)
+    expectEqual(response.headers["x-a"], "b")
+    try expectEqual(response.body, Data("hello".utf8))
   }
 
   @Test("A request is sent unchanged, with its body")
@@ -47,12 +47,12 @@ import Testing
     _ = try await loader.load(request).value
 
     let received = try #require(server.record.requests.first)
-    #expect(received.method == "POST")
-    #expect(received.target == "/post?q=a%20b")
-    #expect(received.values(for: "x-token") == ["t"])
-    #expect(received.values(for: "content-type") == ["text/plain"])
-    #expect(received.values(for: "accept-encoding") == ["identity"])
-    #expect(received.body == Array("body".utf8))
+    expectEqual(received.method, "POST")
+    expectEqual(received.target, "/post?q=a%20b")
+    expectEqual(received.values(for: "x-token"), ["t"])
+    expectEqual(received.values(for: "content-type"), ["text/plain"])
+    expectEqual(received.values(for: "accept-encoding"), ["identity"])
+    expectEqual(received.body, Array("body".utf8))
   }
 
   @Test(
@@ -67,7 +67,7 @@ import Testing
 
     let outcome = try await load("/cut").outcome
 
-    #expect(code(of: outcome) == .truncatedBody)
+    expectEqual(code(of: outcome), .truncatedBody)
   }
 
   @Test("Blanks around a field value are not part of it")
@@ -76,15 +76,15 @@ import Testing
 
     let response = try await load("/blanks").value
 
-    #expect(response.headers["Content-Length"] == "2")
-    #expect(response.headers["X-A"] == "a")
+    expectEqual(response.headers["Content-Length"], "2")
+    expectEqual(response.headers["X-A"], "a")
   }
 
   @Test("An encoded body is an error, because its completeness is unknown")
   func encoded() async throws {
     server.on("/gzip", .respond(headers: [("Content-Encoding", "gzip")], body: "not gzip"))
 
-    #expect(code(of: try await load("/gzip").outcome) == .encodedBody)
+    expectEqual(code(of: try await load("/gzip").outcome), .encodedBody)
   }
 
   @Test("Many loaders that begin at once do not occupy all threads of Dispatch")
@@ -107,9 +107,9 @@ import Testing
     let unknown = loader.load(try HTTPRequest("http://nobody.invalid/"))
     let late = try load("/stall") { $0.timeout = .milliseconds(50) }
 
-    #expect(code(of: await refused.outcome) == .cannotConnect)
-    #expect(code(of: await unknown.outcome) == .unknownHost)
-    #expect(code(of: await late.outcome) == .timedOut)
+    expectEqual(code(of: await refused.outcome), .cannotConnect)
+    expectEqual(code(of: await unknown.outcome), .unknownHost)
+    expectEqual(code(of: await late.outcome), .timedOut)
     withExtendedLifetime(down) {}
   }
 
@@ -119,9 +119,9 @@ import Testing
     server.on("/reset", .reset)
     server.on("/garbage", [.send("\u{0}\u{1}garbage\r\n\r\n"), .close])
 
-    #expect(code(of: try await load("/close").outcome) == .connectionLost)
-    #expect(code(of: try await load("/reset").outcome) == .connectionLost)
-    #expect(code(of: try await load("/garbage").outcome) == .invalidResponse)
+    expectEqual(code(of: try await load("/close").outcome), .connectionLost)
+    expectEqual(code(of: try await load("/reset").outcome), .connectionLost)
+    expectEqual(code(of: try await load("/garbage").outcome), .invalidResponse)
   }
 
   @Test("A body over the limit is an error, declared or not")
@@ -131,9 +131,9 @@ import Testing
     server.on("/chunked", [.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nB\r\n0123456789A\r\n0\r\n\r\n")])
     server.on("/fits", .respond(body: "0123456789"))
 
-    #expect(code(of: await loader.load(try HTTPRequest(server.url("/declared"))).outcome) == .bodyTooLarge)
-    #expect(code(of: await loader.load(try HTTPRequest(server.url("/chunked"))).outcome) == .bodyTooLarge)
-    #expect(try await loader.load(try HTTPRequest(server.url("/fits"))).value.body.count == 10)
+    expectEqual(code(of: await loader.load(try HTTPRequest(server.url("/declared"))).outcome), .bodyTooLarge)
+    expectEqual(code(of: await loader.load(try HTTPRequest(server.url("/chunked"))).outcome), .bodyTooLarge)
+    try await expectEqual(loader.load(try HTTPRequest(server.url("/fits"))).value.body.count, 10)
   }
 
   @Test("A HEAD request, a 204 and a 304 have no body, whatever their headers declare")
@@ -143,10 +143,10 @@ import Testing
     server.on("/304", [.send("HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n")])
 
     for method in [HTTPMethod.head, try HTTPMethod("head")] {
-      #expect(try await loader.load(try HTTPRequest(method, server.url("/head"))).value.status == .ok)
+      try await expectEqual(loader.load(try HTTPRequest(method, server.url("/head"))).value.status, .ok)
     }
-    #expect(try await load("/204").value.status == .noContent)
-    #expect(try await load("/304").value.status == .notModified)
+    try await expectEqual(load("/204").value.status, .noContent)
+    try await expectEqual(load("/304").value.status, .notModified)
   }
 
   @Test("Extreme deadlines do not trap", arguments: [Duration.seconds(-1), .zero, .seconds(Int64.max)])
@@ -156,7 +156,7 @@ import Testing
 
     let outcome = try await load("/") { $0.timeout = timeout }.outcome
 
-    #expect(outcome.ending == (timeout > .zero ? .succeeded : .failed))
+    expectEqual(outcome.ending, (timeout > .zero ? .succeeded : .failed))
   }
 
   @Test("A dropped loader completes its loads")
@@ -170,6 +170,6 @@ import Testing
     dropped = nil
     gate.open()
 
-    #expect(try await future?.value.body == Data("held".utf8))
+    try await expectEqual(future?.value.body, Data("held".utf8))
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTree
@@ -19,7 +20,7 @@ extension ExplorerSuite {
         let failure = try #require(Exploration().explore(scenario, .all(preemptions: 2)).failure)
 
         #expect(failure.problems.joined().contains("= 7, 0"))
-        #expect(Exploration().replay(scenario, failure.schedule).findings.failure?.problems == failure.problems)
+        expectEqual(Exploration().replay(scenario, failure.schedule).findings.failure?.problems, failure.problems)
       }
 
       @Test("A future without its lock loses an observer")
@@ -79,7 +80,7 @@ extension ExplorerSuite {
         for scenario in StageOperation.scenarios(of: 2, in: setting).prefix(20) {
           let all = Exploration().explore(scenario, .everywhere(mergesSame: false))
           let merged = Exploration().explore(scenario, .everywhere(mergesSame: true))
-          #expect(all.outcomeCount == merged.outcomeCount, "\(scenario.name)")
+          expectEqual(all.outcomeCount, merged.outcomeCount, "\(scenario.name)")
           #expect(merged.scheduleCount <= all.scheduleCount)
         }
       }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @Suite("Schedules as a tree of choices")
@@ -20,18 +21,18 @@ struct ScheduleTreeTests {
 
   @Test("Every order of the steps is one path")
   func allOrders() {
-    #expect(pathCount([2, 2]) == 6)
-    #expect(pathCount([3, 3]) == 20)
-    #expect(pathCount([2, 2, 2]) == 90)
+    expectEqual(pathCount([2, 2]), 6)
+    expectEqual(pathCount([3, 3]), 20)
+    expectEqual(pathCount([2, 2, 2]), 90)
   }
 
   @Test("All orders of steps at different places are one path, and each order at the same place is one")
   func places() {
     let (one, two) = (Place(), Place())
 
-    #expect(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(two)]) == 1)
-    #expect(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(one)]) == 20)
-    #expect(pathCount([3, 3], places: [nil, ObjectIdentifier(two)]) == 20)
+    expectEqual(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(two)]), 1)
+    expectEqual(pathCount([3, 3], places: [ObjectIdentifier(one), ObjectIdentifier(one)]), 20)
+    expectEqual(pathCount([3, 3], places: [nil, ObjectIdentifier(two)]), 20)
   }
 
   @Test("A schedule is replayed to its end")
@@ -40,8 +41,8 @@ struct ScheduleTreeTests {
 
     let chosen = [tree.choose(from: [0, 1]), tree.choose(from: [1, 0]), tree.choose(from: [1, 0])]
 
-    #expect(chosen == [1, 0, 1])
-    #expect(tree.schedule == [1, 0, 1])
+    expectEqual(chosen, [1, 0, 1])
+    expectEqual(tree.schedule, [1, 0, 1])
     let hasNext = tree.advance()
     #expect(!hasNext)
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The textbook programs, with the results that C11 defines.
@@ -17,10 +18,10 @@ struct MemoryModelTests {
 
   @Test("Release and acquire pass a value on, as operations and as fences")
   func releaseAcquire() {
-    #expect(messagePassing([.store(0, 1, .releasing)], [.load(0, .acquiring, into: 0)]) == passed)
-    #expect(
-      messagePassing([.fence(.releasing), .store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .fence(.acquiring)])
-        == passed)
+    expectEqual(messagePassing([.store(0, 1, .releasing)], [.load(0, .acquiring, into: 0)]), passed)
+    expectEqual(
+      messagePassing([.fence(.releasing), .store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .fence(.acquiring)]),
+      passed)
   }
 
   @Test("A value passed without a release or without an acquire is a race")
@@ -38,7 +39,7 @@ struct MemoryModelTests {
       [.store(1, 1, .releasing), .load(0, .acquiring, into: 0)],
     ]).ends()
 
-    #expect(ends.count == 4)
+    expectEqual(ends.count, 4)
     #expect(ends.contains(.done([[0, 0, 0, 0], [0, 0, 0, 0]])))
   }
 
@@ -48,7 +49,7 @@ struct MemoryModelTests {
       [.store(0, 1, .relaxed)], [.load(0, .relaxed, into: 0), .load(0, .relaxed, into: 1)],
     ]).ends()
 
-    #expect(ends.count == 3)
+    expectEqual(ends.count, 3)
     #expect(!ends.contains(.done([[0, 0, 0, 0], [1, 0, 0, 0]])))
   }
 
@@ -74,6 +75,6 @@ struct MemoryModelTests {
     let sleeper: [Model.Step] = [.enter, .sleep, .leave]
     let waker: [Model.Step] = [.enter, .wakeAll, .leave]
 
-    #expect(Model([sleeper, waker]).ends() == [.hang, .done([[0, 0, 0, 0], [0, 0, 0, 0]])])
+    expectEqual(Model([sleeper, waker]).ends(), [.hang, .done([[0, 0, 0, 0], [0, 0, 0, 0]])])
   }
 }

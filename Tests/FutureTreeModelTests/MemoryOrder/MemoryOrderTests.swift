@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The lock, and the reads without it that `docs/the-core.md` lists, in the model of memory order. Each program also runs
@@ -23,8 +24,8 @@ struct MemoryOrderTests {
 
   @Test("Sections exclude each other, and every waiting thread is woken")
   func lock() {
-    #expect(faults(ParkingSteps(), sections: 2) == [])
-    #expect(faults(ParkingSteps(), threads: 3) == [])
+    expectEqual(faults(ParkingSteps(), sections: 2), [])
+    expectEqual(faults(ParkingSteps(), threads: 3), [])
   }
 
   @Test("An exchange without release or acquire lets sections race")
@@ -36,9 +37,9 @@ struct MemoryOrderTests {
 
   @Test("A lock that misses a waiter never wakes it")
   func lostWake() {
-    #expect(faults(ParkingSteps(markOfWaiter: 1)) == [.hang])
-    #expect(faults(ParkingSteps(looksBeforeSleep: false)) == [.hang])
-    #expect(faults(ParkingSteps(wakesInMutex: false)) == [.hang])
+    expectEqual(faults(ParkingSteps(markOfWaiter: 1)), [.hang])
+    expectEqual(faults(ParkingSteps(looksBeforeSleep: false)), [.hang])
+    expectEqual(faults(ParkingSteps(wakesInMutex: false)), [.hang])
   }
 
   // MARK: - Completion of a future
@@ -57,7 +58,7 @@ struct MemoryOrderTests {
     let ends = ending(ParkingSteps()).ends().map { end -> [Int] in
       if case .done(let registers) = end { [registers[0][1], registers[1][1], registers[1][2]] } else { [] }
     }
-    #expect(Set(ends) == [[1, 0, 0], [0, 1, 42]])
+    expectEqual(Set(ends), [[1, 0, 0], [0, 1, 42]])
   }
 
   @Test("A completion without the release or acquire of the lock, or without the lock, is a race")
@@ -84,7 +85,7 @@ struct MemoryOrderTests {
     let read = join(ParkingSteps()).ends().map { end -> [Int] in
       if case .done(let registers) = end { registers.map { $0[2] }.sorted() } else { [] }
     }
-    #expect(Set(read) == [[0, 42]])
+    expectEqual(Set(read), [[0, 42]])
     #expect(join(ParkingSteps(leaves: .relaxed)).faults() != [])
   }
 
@@ -101,7 +102,7 @@ struct MemoryOrderTests {
 
   @Test("`isKnownToBeFulfilled`: the last release of a promise reads the writes of earlier releases")
   func flagOfPromise() {
-    #expect(release(.releasing, fence: true).faults() == [])
+    expectEqual(release(.releasing, fence: true).faults(), [])
     #expect(release(.relaxed, fence: true).faults().contains(.race(value)))
     #expect(release(.releasing, fence: false).faults().contains(.race(value)))
   }
@@ -121,9 +122,9 @@ struct MemoryOrderTests {
 
   @Test("`isKnownUniquelyReferenced`, a relaxed load, allows only reads under the lock of state that the lock guards")
   func uniqueReference() {
-    #expect(uniqueReference(locks: true).faults() == [])
-    #expect(uniqueReference(locks: false).faults() == [.race(value)])
-    #expect(uniqueReference(locks: true, changesUnderLock: false).faults() == [.race(value)])
+    expectEqual(uniqueReference(locks: true).faults(), [])
+    expectEqual(uniqueReference(locks: false).faults(), [.race(value)])
+    expectEqual(uniqueReference(locks: true, changesUnderLock: false).faults(), [.race(value)])
   }
 }
 

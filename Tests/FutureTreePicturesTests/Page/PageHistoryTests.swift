@@ -32,15 +32,15 @@ import Testing
 
     badge.cancel(.doNotForwardIfOthersWaiting, reason: CancellationReason("hidden", fileID: "App/Badge.swift", line: 3))
 
-    #expect(try look("root").state == "pending, 1 consumer")
+    try expectEqual(look("root").state, "pending, 1 consumer")
     #expect(try look("root").isWithheld && look("root").classes == "future pending withheld")
-    #expect(try look("root").brief == "withheld: hidden")
-    #expect(
-      try look("root").detail
-        == "withheld while 1 consumer has interest [doNotForwardIfOthersWaiting]: hidden (App/Badge.swift:3)")
+    try expectEqual(look("root").brief, "withheld: hidden")
+    try expectEqual(
+      look("root").detail,
+      "withheld while 1 consumer has interest [doNotForwardIfOthersWaiting]: hidden (App/Badge.swift:3)")
     list.cancel(.doNotForwardIfOthersWaiting, reason: "closed")
     #expect(try !look("root").isWithheld)
-    #expect(try look("root").brief == "asked to cancel: hidden")
+    try expectEqual(look("root").brief, "asked to cancel: hidden")
   }
 
   @Test("A future cancelled for the reason of another request shows its own request as well")
@@ -51,9 +51,8 @@ import Testing
     promise.completeCancelled(CancellationReason("no network", fileID: "App/Load.swift", line: 4))
 
     #expect(try look("list").state == "cancelled" && look("list").brief == "no network")
-    #expect(
-      try look("list").detail == "no network (App/Load.swift:4); asked to cancel: closed (App/List.swift:3)")
-    #expect(try look("root").detail == "no network (App/Load.swift:4); asked to cancel: closed (App/List.swift:3)")
+    try expectEqual(look("list").detail, "no network (App/Load.swift:4); asked to cancel: closed (App/List.swift:3)")
+    try expectEqual(look("root").detail, "no network (App/Load.swift:4); asked to cancel: closed (App/List.swift:3)")
   }
 
   @Test("An edge is wanted, delivered or cut")
@@ -61,10 +60,10 @@ import Testing
     let (first, second) = (root.map { $0 }.named("first"), root.map { $0 }.named("second"))
     let third = root.map { $0 }.named("third")
     second.cancel(.doNotForwardIfOthersWaiting)
-    #expect(now.edges.map(\.state) == [.wanted, .cut, .wanted])
+    expectEqual(now.edges.map(\.state), [.wanted, .cut, .wanted])
     promise.succeed(1)
-    #expect(now.edges.map(\.state) == [.delivered, .cut, .delivered])
-    #expect(now.summary == "4 futures: 3 succeeded, 1 cancelled")
+    expectEqual(now.edges.map(\.state), [.delivered, .cut, .delivered])
+    expectEqual(now.summary, "4 futures: 3 succeeded, 1 cancelled")
     withExtendedLifetime((first, third)) {}
   }
 
@@ -82,7 +81,7 @@ import Testing
     for (future, entry) in zip(history.numbers, history.futures) {
       let last = try #require(log.events.last { $0.future == future && $0.fact != .released })
       #expect(history.looks[future - 1].last?.moment ?? 0 <= last.number)
-      #expect(entry.name == last.name)
+      expectEqual(entry.name, last.name)
     }
   }
 
@@ -92,8 +91,9 @@ import Testing
       FutureEvent(number: 9, time: .nanoseconds(0), future: 7, name: "list", fact: .linked(to: 3))
     ])
 
-    #expect(history.futures.map(\.name) == ["list", "future 3"])
-    #expect(history.futures.map(\.state) == [.pending, .pending] && history.edges.count == 1)
+    expectEqual(history.futures.map(\.name), ["list", "future 3"])
+    expectEqual(history.futures.map(\.state), [.pending, .pending])
+    expectEqual(history.edges.count, 1)
   }
 
   @Test("A snapshot is one moment, and its first future is marked")
@@ -103,8 +103,8 @@ import Testing
 
     let history = PageHistory(root.tree())
 
-    #expect(history.looks.map { $0.map(\.moment) } == [[0], [0]])
-    #expect(history.look(of: 0).state == "pending, 2 consumers, shared")
+    expectEqual(history.looks.map { $0.map(\.moment) }, [[0], [0]])
+    expectEqual(history.look(of: 0).state, "pending, 2 consumers, shared")
     #expect(history.neighbours().consumers == [[1], []] && history.neighbours().inputs == [[], [0]])
     withExtendedLifetime((list, token)) {}
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTree
@@ -8,7 +9,7 @@ import Testing
   func boxes(of shape: Shape) {
     let layout = PageLayout(textWidths: (0..<shape.count).map { $0 * 10 }, edges: shape.edges)
 
-    #expect(layout.boxes.count == shape.count)
+    expectEqual(layout.boxes.count, shape.count)
     for (index, box) in layout.boxes.enumerated() {
       #expect(box.x >= 0 && box.x + box.width <= layout.width)
       #expect(box.y >= 0 && box.y + box.height <= layout.height)
@@ -21,14 +22,16 @@ import Testing
   func middle() {
     let layout = PageLayout(textWidths: [50, 50, 50, 50], edges: [(0, 1), (0, 2), (0, 3)])
 
-    #expect(layout.boxes[0].y == layout.boxes[2].y)
+    expectEqual(layout.boxes[0].y, layout.boxes[2].y)
   }
 
   @Test("A tree without futures has no size")
   func empty() {
     let layout = PageLayout(textWidths: [], edges: [])
 
-    #expect(layout.boxes.isEmpty && layout.width == 0 && layout.height == 0)
+    #expect(layout.boxes.isEmpty)
+    expectEqual(layout.width, 0)
+    expectEqual(layout.height, 0)
   }
 
   struct Shape: CustomTestStringConvertible {

@@ -23,7 +23,7 @@ import Testing
   func hostile(name: String) {
     let (plain, hostile) = (page(named: "load", error: "load"), page(named: name, error: name))
 
-    #expect(tags(of: hostile) == tags(of: plain))
+    expectEqual(tags(of: hostile), tags(of: plain))
     #expect(!hostile.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" || $0 == "\u{202E}" || $0 == "\u{2028}" })
   }
 
@@ -54,19 +54,20 @@ import Testing
 
     let history = try JSONDecoder().decode(History.self, from: Data(json.utf8))
 
-    #expect(history.futures.map(\.name) == [SafeText.line(name), SafeText.line(name), "map"])
-    #expect(history.futures.map(\.number) == [1, 2, 3])
+    expectEqual(history.futures.map(\.name), [SafeText.line(name), SafeText.line(name), "map"])
+    expectEqual(history.futures.map(\.number), [1, 2, 3])
   }
 
   @Test("Long texts and towers of marks are shortened, and end with their length")
   func long() {
-    #expect(SafeText.label(String(repeating: "x", count: 300)).count == 300)
+    expectEqual(SafeText.label(String(repeating: "x", count: 300)).count, 300)
     let long = SafeText.label(String(repeating: "x", count: 10_240))
-    #expect(long == String(repeating: "x", count: 300) + "… (10240 characters)")
+    expectEqual(long, String(repeating: "x", count: 300) + "… (10240 characters)")
     let tower = SafeText.label("a" + String(repeating: "\u{300}", count: 1_000))
-    #expect(tower.unicodeScalars.count < 340 && tower.unicodeScalars.count { $0 == "\u{300}" } == 4)
-    #expect(SafeText.label("Grüße 👋🏽 עברית") == "Grüße 👋🏽 עברית")
-    #expect(SafeText.label("\u{61C}\u{2067}") == "\\u{61C}\\u{2067}")
+    #expect(tower.unicodeScalars.count < 340)
+    expectEqual(tower.unicodeScalars.count { $0 == "\u{300}" }, 4)
+    expectEqual(SafeText.label("Grüße 👋🏽 עברית"), "Grüße 👋🏽 עברית")
+    expectEqual(SafeText.label("\u{61C}\u{2067}"), "\\u{61C}\\u{2067}")
   }
 
   @Test("A page loads nothing, and its drawing has literal colors")
@@ -91,7 +92,7 @@ import Testing
     #expect(
       log.html().contains(
         "<p class=\"dim\">2 earlier events were dropped, so that some futures and links are missing.</p>"))
-    #expect(log.html().split(separator: "<li id=\"e").count == 3)
+    expectEqual(log.html().split(separator: "<li id=\"e").count, 3)
     #expect(!page.tree().html().contains("id=\"scrubber\""))
     #expect(page.tree().html().contains("2 futures: 2 pending"))
     withExtendedLifetime(promise) {}
@@ -123,14 +124,16 @@ import Testing
     func edgeCount(_ drawing: PageDrawing) -> Int { drawing.svg(title: "").split(separator: "<g id=\"l").count - 1 }
 
     let folded = drawing(named: nil)
-    #expect(folded.folded == 1 && folded.omitted == 0 && edgeCount(folded) == 2)
+    expectEqual(folded.folded, 1)
+    expectEqual(folded.omitted, 0)
+    expectEqual(edgeCount(folded), 2)
     #expect(!folded.svg(title: "").contains(">zip<"))
     // A name, a second future and a token are interesting.
     let whole = [
       drawing(named: "pair"), drawing(named: nil) { $0.map { $0 } }, drawing(named: nil) { $0.cancelToken() },
     ]
-    #expect(whole.map(\.folded) == [0, 0, 0])
-    #expect(whole.map(edgeCount) == [3, 4, 3])
+    expectEqual(whole.map(\.folded), [0, 0, 0])
+    expectEqual(whole.map(edgeCount), [3, 4, 3])
   }
 
   @Test("Joins of joins are folded, with an edge for each input")
@@ -140,8 +143,9 @@ import Testing
     let sum = Future.all(halves).map { $0.joined().reduce(0, +) }
     let drawing = PageDrawing(PageHistory(sum.tree()))
 
-    #expect(drawing.folded == 3 && drawing.omitted == 0)
-    #expect(drawing.svg(title: "").split(separator: "<g id=\"l").count - 1 == 4)
+    expectEqual(drawing.folded, 3)
+    expectEqual(drawing.omitted, 0)
+    expectEqual(drawing.svg(title: "").split(separator: "<g id=\"l").count - 1, 4)
     #expect(sum.tree().html().contains("3 joins are not drawn"))
     withExtendedLifetime(promises) {}
   }
@@ -152,7 +156,7 @@ import Testing
       events: [FutureEvent(number: 1, time: .nanoseconds(5), future: 1, name: "load", fact: .succeeded)],
       droppedCount: 0)
 
-    #expect(recording.html() == recording.html())
+    expectEqual(recording.html(), recording.html())
     #expect(FutureLog.Recording(events: [], droppedCount: 0).html().contains("<p id=\"summary\">0 futures</p>"))
   }
 }

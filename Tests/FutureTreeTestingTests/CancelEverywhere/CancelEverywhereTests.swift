@@ -1,6 +1,7 @@
 import Dispatch
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("CancelEverywhere")
@@ -18,7 +19,7 @@ struct CancelEverywhereTests {
     #expect(report.points.contains("the timer at 3 s is about to fire"))
     #expect(report.points.contains { $0.contains("waits for") })
     #expect(report.points.contains { $0.contains("has ended") })
-    #expect(report.runs == 1 + 6 * report.points.count)
+    expectEqual(report.runs, 1 + 6 * report.points.count)
     #expect("\(report)".hasPrefix("8 points, 49 runs:\n0. the scenario has returned\n"))
   }
 
@@ -36,14 +37,14 @@ struct CancelEverywhereTests {
   func takesOverTheMainActor() throws {
     let report = try CancelEverywhere.run { onMain($0) }
 
-    #expect(report.points.filter { $0 == "a job is about to run" }.count == 3)
+    expectEqual(report.points.filter { $0 == "a job is about to run" }.count, 3)
   }
 
   @MainActor @Test("Bodies on the main actor are jobs of the trial, in a test on the main actor")
   func takesOverTheMainActorOnIt() throws {
     let report = try CancelEverywhere.run { onMain($0) }
 
-    #expect(report.points.filter { $0 == "a job is about to run" }.count == 3)
+    expectEqual(report.points.filter { $0 == "a job is about to run" }.count, 3)
   }
 
   @Test("A failure names the executors on which bodies wait")
@@ -58,7 +59,7 @@ struct CancelEverywhereTests {
       let failure = #expect(throws: CancelEverywhereFailure.self) {
         try CancelEverywhere.run { _ in Future.succeeded(1).map(on: executor) { $0 } }
       }
-      #expect(failure?.description.contains("The body of map waits for \(name).") == true)
+      expectEqual(failure?.description.contains("The body of map waits for \(name)."), true)
     }
     jobs.value = []
   }
@@ -143,7 +144,7 @@ struct CancelEverywhereTests {
       return promise.future
     }
 
-    #expect(failure.point == CancelPoint(0))
+    expectEqual(failure.point, CancelPoint(0))
     #expect(failure.problems[0].hasPrefix("The future has not completed. No job and no timer of the trial is left."))
     #expect(failure.description.contains("was cancelled at point 0: the scenario has returned."))
     #expect(failure.description.contains("try CancelEverywhere.run(only: CancelPoint(0)) { … }"))
@@ -160,7 +161,7 @@ struct CancelEverywhereTests {
     }
 
     let failure = try failure(of: scenario)
-    #expect(failure.problems.map { $0.prefix(23) } == ["A timer is set for 1 s,"])
+    expectEqual(failure.problems.map { $0.prefix(23) }, ["A timer is set for 1 s,"])
     try CancelEverywhere.run(grace: .seconds(1), scenario)
   }
 
@@ -178,7 +179,7 @@ struct CancelEverywhereTests {
       return load
     }
 
-    #expect(failure.problems.map { $0.components(separatedBy: " is still")[0] } == ["the cache", "`load` (1)"])
+    expectEqual(failure.problems.map { $0.components(separatedBy: " is still")[0] }, ["the cache", "`load` (1)"])
   }
 
   @Test("A broken rule is found, with the ending of the future")
@@ -191,9 +192,9 @@ struct CancelEverywhereTests {
     }
 
     let rule = "The rule “nothing is paid without a success” does not hold."
-    #expect(failure.problems == ["\(rule) The future has been cancelled."])
+    expectEqual(failure.problems, ["\(rule) The future has been cancelled."])
     // The upstream continues after a request that it does not receive.
-    #expect(failure.point == CancelPoint(0, [.doNotForwardRequest]))
+    expectEqual(failure.point, CancelPoint(0, [.doNotForwardRequest]))
   }
 
   @Test("A future of the tree that never ends is found")
@@ -208,8 +209,8 @@ struct CancelEverywhereTests {
       return page
     }
 
-    #expect(failure.point == CancelPoint(0, [.doNotForwardRequest]))
-    #expect(failure.problems == ["`load` (2) has not ended. No job and no timer is left that could complete it."])
+    expectEqual(failure.point, CancelPoint(0, [.doNotForwardRequest]))
+    expectEqual(failure.problems, ["`load` (2) has not ended. No job and no timer is left that could complete it."])
   }
 
   @Test("A run that never ends is found")
@@ -224,7 +225,7 @@ struct CancelEverywhereTests {
     }
 
     #expect(failure.point == nil)
-    #expect(failure.problems.last == "The trial has not ended after 20 jobs and timers.")
+    expectEqual(failure.problems.last, "The trial has not ended after 20 jobs and timers.")
     #expect(failure.description.hasPrefix("The scenario failed without a cancellation."))
   }
 
@@ -259,19 +260,20 @@ struct CancelEverywhereTests {
     }
 
     let report = try CancelEverywhere.run(only: CancelPoint(1, [.forceImmediately]), scenario)
-    #expect(report.runs == 2 && runs.value == 2)
+    expectEqual(report.runs, 2)
+    expectEqual(runs.value, 2)
     let failure = try #require(throws: CancelEverywhereFailure.self) {
       try CancelEverywhere.run(only: CancelPoint(99), scenario)
     }
-    #expect(failure.problems == ["The scenario has \(report.points.count) points, so point 99 is not one."])
+    expectEqual(failure.problems, ["The scenario has \(report.points.count) points, so point 99 is not one."])
   }
 
   @Test("The text of a point is its code")
   func text() {
-    #expect("\(CancelPoint(3))" == "CancelPoint(3)")
-    #expect(
-      "\(CancelPoint(4, [.doNotForwardRequest, .forceImmediately]))"
-        == "CancelPoint(4, [.doNotForwardRequest, .forceImmediately])")
+    expectEqual("\(CancelPoint(3))", "CancelPoint(3)")
+    expectEqual(
+      "\(CancelPoint(4, [.doNotForwardRequest, .forceImmediately]))",
+      "CancelPoint(4, [.doNotForwardRequest, .forceImmediately])")
   }
 
   @Test("The error of a scenario is thrown as it is")

@@ -25,8 +25,8 @@ struct FlightPriorityTests {
     high.cancel(options)
     other.cancel(options)
 
-    #expect(log.entries == [TaskPriority.low, .high, .medium, .low].map { "\($0.rawValue)" })
-    #expect([low, high, other].states() == ["pending", "cancelled", "cancelled"])
+    expectEqual(log.entries, [TaskPriority.low, .high, .medium, .low].map { "\($0.rawValue)" })
+    expectEqual([low, high, other].states(), ["pending", "cancelled", "cancelled"])
   }
 
   private enum CancelEverywhereOptions {
@@ -40,27 +40,27 @@ struct FlightPriorityTests {
     let callers = [load(.high), load(.high), load(.low)]
 
     callers[0].cancel()
-    #expect(log.count == 1)
+    expectEqual(log.count, 1)
     callers[1].cancel()
     callers[2].cancel(.doNotForwardRequest)
 
-    #expect(log.entries == [TaskPriority.high, .low].map { "\($0.rawValue)" })
+    expectEqual(log.entries, [TaskPriority.high, .low].map { "\($0.rawValue)" })
   }
 
   @Test("Callers without a priority do not count, and a flight that began without one has none")
   func without() {
     let plain = flights.load("key") { promise.future }
     let joined = load(.high)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     promise.succeed(1)
-    #expect([plain, joined].states() == ["success(1)", "success(1)"])
+    expectEqual([plain, joined].states(), ["success(1)", "success(1)"])
 
     let second = Promise<Int>()
     let first = load(.low, from: second)
     _ = flights.load("key") { second.future }
-    #expect(log.entries == ["\(TaskPriority.low.rawValue)"])
+    expectEqual(log.entries, ["\(TaskPriority.low.rawValue)"])
     second.succeed(2)
-    #expect(first.state == "success(2)")
+    expectEqual(first.state, "success(2)")
   }
 
   @Test("The priority of a flight that has ended is forgotten")
@@ -71,14 +71,16 @@ struct FlightPriorityTests {
       promise.succeed(number)
       #expect(callers.allSatisfy { $0.isCompleted })
     }
-    #expect(flights.priorities.value.isEmpty && flights.count == 0)
+    #expect(flights.priorities.value.isEmpty)
+    expectEqual(flights.count, 0)
   }
 
   @Test("A closure that throws fails the flight")
   func throwing() {
     let failed = flights.load("key", priority: .low) { _ in throw Oops() }
 
-    #expect(failed.state == "failure(oops)" && flights.priorities.value.isEmpty)
+    expectEqual(failed.state, "failure(oops)")
+    #expect(flights.priorities.value.isEmpty)
   }
 
   @Test("A change inside a change reports the last priority")
@@ -94,8 +96,8 @@ struct FlightPriorityTests {
     let high = load(.high)
     high.cancel()
 
-    #expect(log.entries == [TaskPriority.high, .low].map { "\($0.rawValue)" })
+    expectEqual(log.entries, [TaskPriority.high, .low].map { "\($0.rawValue)" })
     promise.succeed(1)  // The observer of the flight holds one of its callers until the flight has ended.
-    #expect([low, caller.value].map { $0?.state } == ["success(1)", "success(1)"])
+    expectEqual([low, caller.value].map { $0?.state }, ["success(1)", "success(1)"])
   }
 }

@@ -24,17 +24,17 @@ struct FutureQueueTests {
     let (first, firstFuture) = add("first")
     let (second, secondFuture) = add("second")
     let (third, thirdFuture) = add("third")
-    #expect(log.entries == ["begin first"])
-    #expect(queue.waitingCount == 2)
+    expectEqual(log.entries, ["begin first"])
+    expectEqual(queue.waitingCount, 2)
 
     first.succeed(1)
-    #expect(log.entries == ["begin first", "begin second"])
+    expectEqual(log.entries, ["begin first", "begin second"])
     second.succeed(2)
     third.succeed(3)
 
-    #expect(log.entries == ["begin first", "begin second", "begin third"])
-    #expect([firstFuture, secondFuture, thirdFuture].states() == ["success(1)", "success(2)", "success(3)"])
-    #expect(queue.waitingCount == 0)
+    expectEqual(log.entries, ["begin first", "begin second", "begin third"])
+    expectEqual([firstFuture, secondFuture, thirdFuture].states(), ["success(1)", "success(2)", "success(3)"])
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test(
@@ -46,15 +46,15 @@ struct FutureQueueTests {
 
     first.complete(with: outcome)
 
-    #expect(future.state == outcome.state)
-    #expect(log.entries == ["begin first", "begin second"])
+    expectEqual(future.state, outcome.state)
+    expectEqual(log.entries, ["begin first", "begin second"])
   }
 
   @Test("An idle queue begins a body at once")
   func idle() {
     let states = (1...3).map { number in queue.add { .succeeded(number) }.state }
 
-    #expect(states == ["success(1)", "success(2)", "success(3)"])
+    expectEqual(states, ["success(1)", "success(2)", "success(3)"])
   }
 
   @Test(
@@ -67,12 +67,12 @@ struct FutureQueueTests {
 
     second.cancel(options, reason: "not needed")
 
-    #expect(second.reason?.message == "not needed")
-    #expect(queue.waitingCount == 1)
+    expectEqual(second.reason?.message, "not needed")
+    expectEqual(queue.waitingCount, 1)
     first.succeed(1)
-    #expect(log.entries == ["begin first", "begin third"])
+    expectEqual(log.entries, ["begin first", "begin third"])
     last.succeed(3)
-    #expect(third.state == "success(3)")
+    expectEqual(third.state, "success(3)")
   }
 
   @Test("A request after the body began is forwarded to the future that it returned")
@@ -81,10 +81,10 @@ struct FutureQueueTests {
 
     future.cancel()
 
-    #expect(log.entries == ["begin first", "first: plain"])
-    #expect(future.state == "pending")
+    expectEqual(log.entries, ["begin first", "first: plain"])
+    expectEqual(future.state, "pending")
     promise.succeed(1)
-    #expect(future.state == "success(1)")
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A request while the body runs is forwarded to the future that it returns")
@@ -100,8 +100,8 @@ struct FutureQueueTests {
 
     gate.succeed(0)
 
-    #expect(log.entries == ["begin gate", "source: plain"])
-    #expect(own.value?.state == "pending")
+    expectEqual(log.entries, ["begin gate", "source: plain"])
+    expectEqual(own.value?.state, "pending")
   }
 
   @Test("A future forced while its body runs completes, and the returned future receives the request without force")
@@ -118,10 +118,10 @@ struct FutureQueueTests {
 
     gate.succeed(0)
 
-    #expect(own.value?.state == "cancelled")
-    #expect(log.entries == ["begin gate", "source: plain"])
+    expectEqual(own.value?.state, "cancelled")
+    expectEqual(log.entries, ["begin gate", "source: plain"])
     promise.completeCancelled()
-    #expect(log.entries == ["begin gate", "source: plain", "begin next"])
+    expectEqual(log.entries, ["begin gate", "source: plain", "begin next"])
   }
 
   @Test("A future that detaches while its body runs completes without a request to the returned future")
@@ -137,8 +137,8 @@ struct FutureQueueTests {
 
     gate.succeed(0)
 
-    #expect(own.value?.state == "cancelled")
-    #expect(log.entries == ["begin gate"])
+    expectEqual(own.value?.state, "cancelled")
+    expectEqual(log.entries, ["begin gate"])
   }
 
   @Test("The next body waits for the work, even if its future ended early")
@@ -147,11 +147,11 @@ struct FutureQueueTests {
     _ = add("second")
 
     future.cancel(.forceImmediately)
-    #expect(future.state == "cancelled")
-    #expect(log.entries == ["begin first", "first: plain"])
+    expectEqual(future.state, "cancelled")
+    expectEqual(log.entries, ["begin first", "first: plain"])
     promise.completeCancelled()
 
-    #expect(log.entries == ["begin first", "first: plain", "begin second"])
+    expectEqual(log.entries, ["begin first", "first: plain", "begin second"])
   }
 
   @Test("Consumers are notified before the next body begins")
@@ -162,7 +162,7 @@ struct FutureQueueTests {
 
     first.succeed(1)
 
-    #expect(log.entries == ["begin first", "heard success(1)", "begin second"])
+    expectEqual(log.entries, ["begin first", "heard success(1)", "begin second"])
   }
 
   @Test(
@@ -177,8 +177,8 @@ struct FutureQueueTests {
 
     gate.succeed(1)
 
-    #expect(future.state == state)
-    #expect(log.entries == ["begin gate", "begin next"])
+    expectEqual(future.state, state)
+    expectEqual(log.entries, ["begin gate", "begin next"])
   }
 
   @Test("Work that a body adds to its queue runs after the body")
@@ -194,8 +194,8 @@ struct FutureQueueTests {
       return .succeeded(1)
     }
 
-    #expect(log.entries == ["outer", "inner"])
-    #expect([outer, inner.value].map { $0?.state } == ["success(1)", "success(2)"])
+    expectEqual(log.entries, ["outer", "inner"])
+    expectEqual([outer, inner.value].map { $0?.state }, ["success(1)", "success(2)"])
   }
 
   @Test("Bodies run and are released outside the lock")
@@ -213,10 +213,10 @@ struct FutureQueueTests {
     let leaver = enqueue(probe())
 
     leaver.cancel()
-    #expect(log.entries == ["begin gate", "freed: 1"])
+    expectEqual(log.entries, ["begin gate", "freed: 1"])
     gate.succeed(1)
 
-    #expect(log.entries == ["begin gate", "freed: 1", "waiting: 0", "freed: 0"])
+    expectEqual(log.entries, ["begin gate", "freed: 1", "waiting: 0", "freed: 0"])
   }
 
   @Test("A dropped queue still runs the added work")
@@ -227,10 +227,10 @@ struct FutureQueueTests {
     let second = queue.value?.add { .succeeded(2) }
 
     queue.value = nil
-    #expect(second?.state == "pending")
+    expectEqual(second?.state, "pending")
     promise.succeed(1)
 
-    #expect(second?.state == "success(2)")
+    expectEqual(second?.state, "success(2)")
   }
 
   @Test("A queue retains nothing of completed or cancelled work")
@@ -244,12 +244,12 @@ struct FutureQueueTests {
       }
     }
     for _ in 0..<1_000 { enqueue(census.probe()).cancel() }
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     _ = enqueue(census.probe())
 
     gate.succeed(1)
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 }
 
@@ -282,29 +282,32 @@ struct FutureQueueLimitTests {
     let queue = FutureQueue(atMost: 2)
     for name in ["a", "b", "c", "d"] { add(name, to: queue) }
 
-    #expect(log.entries == ["a", "b"])
-    #expect(queue.runningCount == 2 && queue.waitingCount == 2)
+    expectEqual(log.entries, ["a", "b"])
+    expectEqual(queue.runningCount, 2)
+    expectEqual(queue.waitingCount, 2)
     end("b")
-    #expect(log.entries == ["a", "b", "c"])
+    expectEqual(log.entries, ["a", "b", "c"])
     end("a", "c", "d")
-    #expect(log.entries == ["a", "b", "c", "d"])
-    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+    expectEqual(log.entries, ["a", "b", "c", "d"])
+    expectEqual(queue.runningCount, 0)
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test("A raised limit begins queued work, a lowered one stops no work, and 0 holds all")
   func changes() {
     let queue = FutureQueue(atMost: -1)
-    #expect(queue.limit == 0)
+    expectEqual(queue.limit, 0)
     for name in ["a", "b", "c", "d"] { add(name, to: queue) }
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     queue.limit = 3
-    #expect(log.entries == ["a", "b", "c"])
+    expectEqual(log.entries, ["a", "b", "c"])
     queue.limit = 1
     end("a", "b")
-    #expect(log.entries == ["a", "b", "c"] && queue.runningCount == 1)
+    expectEqual(log.entries, ["a", "b", "c"])
+    expectEqual(queue.runningCount, 1)
     end("c")
-    #expect(log.entries == ["a", "b", "c", "d"])
+    expectEqual(log.entries, ["a", "b", "c", "d"])
   }
 
   @Test("The highest priority is first, and among equals the earliest work")
@@ -322,7 +325,7 @@ struct FutureQueueLimitTests {
     for _ in works { end(log.entries.last!) }
 
     let order = ["high", "high 2", "user", "above", "medium", "between", "low", "background"]
-    #expect(log.entries == ["gate"] + order)
+    expectEqual(log.entries, ["gate"] + order)
   }
 
   @Test(
@@ -338,7 +341,7 @@ struct FutureQueueLimitTests {
     end("gate")
     end(order[0])
 
-    #expect(log.entries == ["gate"] + order)
+    expectEqual(log.entries, ["gate"] + order)
   }
 
   @Test("Without aging, no clock is read, and the higher priority is first after any time")
@@ -351,7 +354,7 @@ struct FutureQueueLimitTests {
 
     end("gate", "high")
 
-    #expect(log.entries == ["gate", "high", "medium"])
+    expectEqual(log.entries, ["gate", "high", "medium"])
   }
 
   @Test("Extreme aging durations do not overflow", arguments: [.zero, .seconds(-1), .seconds(Int64.max)] as [Duration])
@@ -363,7 +366,7 @@ struct FutureQueueLimitTests {
 
     end("gate", "low", "high")
 
-    #expect(log.entries == ["gate"] + (aging > .zero ? ["high", "low"] : ["low", "high"]))
+    expectEqual(log.entries, ["gate"] + (aging > .zero ? ["high", "low"] : ["low", "high"]))
   }
 
   @Test("A full key delays no other work, and work without a key is not limited by keys")
@@ -375,13 +378,14 @@ struct FutureQueueLimitTests {
     add("none 1", to: queue)
     add("none 2", to: queue)
     add("none 3", to: queue)
-    #expect(log.entries == ["a1", "b1", "none 1", "none 2"])
+    expectEqual(log.entries, ["a1", "b1", "none 1", "none 2"])
 
     end("b1")
-    #expect(log.entries.last == "none 3")
+    expectEqual(log.entries.last, "none 3")
     end("a1")
-    #expect(log.entries.last == "a2")
-    #expect(queue.runningCount == 4 && queue.waitingCount == 0)
+    expectEqual(log.entries.last, "a2")
+    expectEqual(queue.runningCount, 4)
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test("Keys without `perKey` have no effect")
@@ -391,7 +395,7 @@ struct FutureQueueLimitTests {
 
     end("a")
 
-    #expect(log.entries == ["a", "b", "c"])
+    expectEqual(log.entries, ["a", "b", "c"])
   }
 
   @Test("`waiting` has the names, the priorities and the keys, in the order of their begin")
@@ -405,9 +409,9 @@ struct FutureQueueLimitTests {
 
     gone.cancel()
 
-    #expect(queue.waiting.map(\.name) == ["soon", "futureQueue", "late"])
-    #expect(queue.waiting.map(\.priority) == [.high, .medium, .low])
-    #expect(queue.waiting.map(\.key) == [nil, nil, "disk"])
+    expectEqual(queue.waiting.map(\.name), ["soon", "futureQueue", "late"])
+    expectEqual(queue.waiting.map(\.priority), [.high, .medium, .low])
+    expectEqual(queue.waiting.map(\.key), [nil, nil, "disk"])
   }
 
   @Test("Queued work follows the live callers of its flight")
@@ -424,15 +428,15 @@ struct FutureQueueLimitTests {
       }
     }
     let callers = [load("a", .low), load("b", .medium), load("c", .medium), load("a", .high), load("c", .high)]
-    #expect(queue.waiting.map(\.priority) == [.high, .high, .medium])
+    expectEqual(queue.waiting.map(\.priority), [.high, .high, .medium])
 
     callers[4].cancel()
-    #expect(queue.waiting.map(\.priority) == [.high, .medium, .medium])
+    expectEqual(queue.waiting.map(\.priority), [.high, .medium, .medium])
     end("gate")
 
-    #expect(log.entries == ["gate", "a", "b", "c"])
+    expectEqual(log.entries, ["gate", "a", "b", "c"])
     _ = load("a", .low)
-    #expect(log.entries.last == "a")
+    expectEqual(log.entries.last, "a")
   }
 
   @Test("Work whose executor drops its job frees its slot")
@@ -442,11 +446,11 @@ struct FutureQueueLimitTests {
     let executor = FutureExecutor.custom { job in jobs.withLock { $0.append(job) } }
     let first = queue.add { Future.succeeded(1).map(on: executor) { $0 } }
     add("next", to: queue)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     jobs.value = []
 
-    #expect(log.entries == ["next"])
+    expectEqual(log.entries, ["next"])
     withExtendedLifetime(first) {}
   }
 
@@ -457,6 +461,6 @@ struct FutureQueueLimitTests {
 
     queue.value = nil
 
-    #expect(future?.state.contains("deallocated before it was completed") == true)
+    expectEqual(future?.state.contains("deallocated before it was completed"), true)
   }
 }

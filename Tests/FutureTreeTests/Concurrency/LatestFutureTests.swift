@@ -16,12 +16,17 @@ struct LatestFutureTests {
     let line = #line + 1
     let second = slot.run { new.future }
 
-    #expect(first.reason?.kind == .superseded && first.reason?.line == UInt(line))
-    #expect(old.cancelRequest?.reason.kind == .superseded && old.future.state == "pending")
-    #expect(log.entries == ["old: ifOthers"] && slot.current == second && slot.isRunning)
+    expectEqual(first.reason?.kind, .superseded)
+    expectEqual(first.reason?.line, UInt(line))
+    expectEqual(old.cancelRequest?.reason.kind, .superseded)
+    expectEqual(old.future.state, "pending")
+    expectEqual(log.entries, ["old: ifOthers"])
+    expectEqual(slot.current, second)
+    #expect(slot.isRunning)
     old.succeed(1)
     new.succeed(2)
-    #expect(second.state == "success(2)" && !slot.isRunning)
+    expectEqual(second.state, "success(2)")
+    #expect(!slot.isRunning)
   }
 
   @Test("Work with other consumers continues for them")
@@ -31,7 +36,8 @@ struct LatestFutureTests {
     slot.run { old.future }
     slot.run { .succeeded(2) }
 
-    #expect(log.entries == [] && other.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(other.state, "pending")
   }
 
   @Test("The closure receives each outcome of the newest work, and none of superseded work")
@@ -41,12 +47,12 @@ struct LatestFutureTests {
     slot.run { old.future }
     slot.run { new.future }
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     old.succeed(1)
     new.succeed(2)
     slot.run { .failed(Oops()) }
     slot.run { .cancelled() }
-    #expect(log.entries == ["success(2)", "failure(oops)", "cancelled"])
+    expectEqual(log.entries, ["success(2)", "failure(oops)", "cancelled"])
   }
 
   @Test("An outcome that waits on the executor is not received if newer work began meanwhile")
@@ -58,7 +64,7 @@ struct LatestFutureTests {
 
     executor.runAll()
 
-    #expect(log.entries == ["success(2)"])
+    expectEqual(log.entries, ["success(2)"])
   }
 
   @Test("A closure that is set later receives the outcome of running work, and replaces the closure before")
@@ -75,10 +81,10 @@ struct LatestFutureTests {
     slot.run { promise.future }
     slot.onOutcome { [log] outcome in log("second \(outcome.state)") }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     promise.succeed(1)
     slot.onOutcome { [log] _ in log("third") }  // Completed work is not reported again.
-    #expect(log.entries == ["second success(1)"])
+    expectEqual(log.entries, ["second success(1)"])
   }
 
   @Test("A body that throws is the newest work")
@@ -87,7 +93,9 @@ struct LatestFutureTests {
     let first = slot.run { old.future }
     let second = slot.run { throw Oops() }
 
-    #expect(first.state == "cancelled" && second.state == "failure(oops)" && !slot.isRunning)
+    expectEqual(first.state, "cancelled")
+    expectEqual(second.state, "failure(oops)")
+    #expect(!slot.isRunning)
   }
 
   @Test("Work that a body begins in the same slot is superseded by the work of the body")
@@ -99,9 +107,10 @@ struct LatestFutureTests {
     }
 
     // The body began before the inner work, so the inner work is newer.
-    #expect(first.reason?.kind == .superseded && slot.isRunning)
+    expectEqual(first.reason?.kind, .superseded)
+    #expect(slot.isRunning)
     inner.succeed(1)
-    #expect(slot.current?.state == "success(1)")
+    expectEqual(slot.current?.state, "success(1)")
   }
 
   @Test("A request to the slot is one to the newest work")
@@ -110,8 +119,9 @@ struct LatestFutureTests {
     #expect(slot.cancel() == nil)
     slot.run { promise.future }
 
-    #expect(slot.cancel(reason: "closed")?.effect == .delivered)
-    #expect(promise.cancelRequest?.reason.message == "closed" && slot.isRunning)
+    expectEqual(slot.cancel(reason: "closed")?.effect, .delivered)
+    expectEqual(promise.cancelRequest?.reason.message, "closed")
+    #expect(slot.isRunning)
   }
 
   @Test(
@@ -126,8 +136,8 @@ struct LatestFutureTests {
     }
     begin()
 
-    #expect(log.entries == (hasOthers ? [] : ["source: ifOthers"]))
-    #expect(promise.cancelRequest?.reason.kind == (hasOthers ? nil : .abandoned))
+    expectEqual(log.entries, (hasOthers ? [] : ["source: ifOthers"]))
+    expectEqual(promise.cancelRequest?.reason.kind, (hasOthers ? nil : .abandoned))
     withExtendedLifetime(other) {}
   }
 
@@ -136,10 +146,11 @@ struct LatestFutureTests {
     let census = Census()
     let slot = LatestFuture<Probe>()
     slot.run { .succeeded(census.probe()) }
-    #expect(census.alive == 1 && slot.current?.isCompleted == true)
+    expectEqual(census.alive, 1)
+    expectEqual(slot.current?.isCompleted, true)
     slot.run { .succeeded(census.probe()) }
 
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
   }
 
   @Test("Two threads begin work: one of the two futures is superseded, and the other is current")
@@ -155,7 +166,7 @@ struct LatestFutureTests {
       }
     } check: { round, _ in
       let begun = round.begun.value
-      #expect(begun.count { $0.reason?.kind == .superseded } == 1)
+      expectEqual(begun.count { $0.reason?.kind == .superseded }, 1)
       #expect(round.slot.isRunning && begun.contains { $0 == round.slot.current })
     }
   }
@@ -184,6 +195,6 @@ struct LatestFutureTests {
     onAnotherThread { late.succeed(2) }
 
     try await done.future.value
-    #expect(spinner.stops.value == 1)
+    expectEqual(spinner.stops.value, 1)
   }
 }

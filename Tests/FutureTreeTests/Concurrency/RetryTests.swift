@@ -21,12 +21,12 @@ struct RetryTests {
   func succeeds() {
     let future = retry(BackOff(attempts: 3) { attempt, _ in .seconds(attempt) }, succeedingAt: 3)
 
-    #expect(log.entries == ["1 at 0.0 seconds"])
+    expectEqual(log.entries, ["1 at 0.0 seconds"])
     clock.advance(by: .seconds(1))
     clock.advance(by: .seconds(2))
 
-    #expect(log.entries == ["1 at 0.0 seconds", "2 at 1.0 seconds", "3 at 3.0 seconds"])
-    #expect(future.state == "success(3)")
+    expectEqual(log.entries, ["1 at 0.0 seconds", "2 at 1.0 seconds", "3 at 3.0 seconds"])
+    expectEqual(future.state, "success(3)")
   }
 
   @Test("The last failure fails the future")
@@ -35,8 +35,8 @@ struct RetryTests {
 
     clock.advance(by: .zero)
 
-    #expect(future.state == "failure(2)")
-    #expect(clock.timerCount == 0)
+    expectEqual(future.state, "failure(2)")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A policy can give up because of the error")
@@ -46,7 +46,7 @@ struct RetryTests {
 
     clock.advance(by: .zero)
 
-    #expect(future.state == "failure(2)")
+    expectEqual(future.state, "failure(2)")
   }
 
   @Test("A request during an attempt is forwarded, and the failure passes without another attempt")
@@ -57,9 +57,9 @@ struct RetryTests {
     future.cancel()
     promise.fail(Oops())
 
-    #expect(log.entries == ["source: plain"])
-    #expect(future.state == "failure(oops)")
-    #expect(clock.timerCount == 0)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(future.state, "failure(oops)")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A request between two attempts completes the future cancelled at once, without another attempt")
@@ -69,16 +69,16 @@ struct RetryTests {
     future.cancel(reason: "enough")
     clock.advance(by: .seconds(9))
 
-    #expect(future.reason?.message == "enough")
-    #expect(log.count == 1)
+    expectEqual(future.reason?.message, "enough")
+    expectEqual(log.count, 1)
   }
 
   @Test("A cancelled attempt passes and is not retried")
   func cancelledAttempt() {
     let future = Future<Int>.retry(.constant(attempts: 5), clock: clock) { _ in .cancelled("gone") }
 
-    #expect(future.reason?.message == "gone")
-    #expect(clock.timerCount == 0)
+    expectEqual(future.reason?.message, "gone")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("An error that a body throws fails its attempt")
@@ -87,7 +87,7 @@ struct RetryTests {
 
     clock.advance(by: .zero)
 
-    #expect(future.state == "failure(2)")
+    expectEqual(future.state, "failure(2)")
   }
 
   @Test("An exponential policy accepts any number of attempts and any limit")
@@ -107,7 +107,7 @@ struct RetryTests {
 
     let delays = (1...5).map { policy.delay(after: $0, error: Oops()) }
 
-    #expect(delays == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(2.5), .seconds(2.5)])
+    expectEqual(delays, [.seconds(0.5), .seconds(1), .seconds(2), .seconds(2.5), .seconds(2.5)])
     #expect(policy.delay(after: 6, error: Oops()) == nil)
   }
 
@@ -116,22 +116,24 @@ struct RetryTests {
     let none = retry(.constant(attempts: 0), succeedingAt: 1)
     let negative = retry(.constant(attempts: 3, delay: .seconds(-1)), succeedingAt: 9)
 
-    #expect((none.outcomeIfCompleted?.error as? InvalidArgument)?.function == "retry(_:)")
+    expectEqual((none.outcomeIfCompleted?.error as? InvalidArgument)?.function, "retry(_:)")
     #expect(negative.outcomeIfCompleted?.error is InvalidArgument)
-    #expect(log.count == 1)
+    expectEqual(log.count, 1)
   }
 
   @Test(
     "A request between two attempts leaves no timer, whatever its options", arguments: CancelEverywhere.allOptions)
   func askedInPause(options: CancellationOptions) {
     let future = retry(.constant(attempts: 3, delay: .seconds(9)), succeedingAt: 3)
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     let preview = future.previewCancel(options)
 
     let receipt = future.cancel(options)
 
-    #expect(future.state == "cancelled" && clock.timerCount == 0 && receipt == preview)
-    #expect(log.count == 1)
+    expectEqual(future.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(receipt, preview)
+    expectEqual(log.count, 1)
   }
 
   @Test("Many attempts use the memory of one")
@@ -144,8 +146,8 @@ struct RetryTests {
     clock.advance(by: .zero)
     while clock.advanceToNextTimer() {}
 
-    #expect(future.state == "success(\(count))")
-    #expect(future.tree().entries.count == 1)
+    expectEqual(future.state, "success(\(count))")
+    expectEqual(future.tree().entries.count, 1)
   }
 
   @Test(
@@ -163,6 +165,7 @@ struct RetryTests {
     future.cancel(options)
     executor.runAll()
 
-    #expect(begun.value == attempt - 1 && future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(begun.value, attempt - 1)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 }

@@ -24,9 +24,9 @@ struct SingleFlightTests {
     let callers = (1...3).map { _ in load(from: promise) }
     promise.succeed(1)
 
-    #expect(log.entries == ["start key"])
-    #expect(Set(callers).count == 3)
-    #expect(callers.states() == ["success(1)", "success(1)", "success(1)"])
+    expectEqual(log.entries, ["start key"])
+    expectEqual(Set(callers).count, 3)
+    expectEqual(callers.states(), ["success(1)", "success(1)", "success(1)"])
   }
 
   @Test("Two keys have two flights")
@@ -34,11 +34,11 @@ struct SingleFlightTests {
     let promises = ["a": source(log, "a"), "b": source(log, "b")]
 
     let callers = promises.keys.sorted().map { key in flights.load(key) { promises[key]?.future ?? .succeeded(0) } }
-    #expect(flights.count == 2)
+    expectEqual(flights.count, 2)
     promises["a"]?.succeed(1)
 
-    #expect(callers.states() == ["success(1)", "pending"])
-    withExtendedLifetime(promises) { #expect(flights.count == 1) }
+    expectEqual(callers.states(), ["success(1)", "pending"])
+    withExtendedLifetime(promises) { expectEqual(flights.count, 1) }
   }
 
   @Test(
@@ -50,8 +50,8 @@ struct SingleFlightTests {
 
     promise.complete(with: outcome)
 
-    #expect(callers.states() == [outcome.state, outcome.state])
-    #expect(flights.count == 0)
+    expectEqual(callers.states(), [outcome.state, outcome.state])
+    expectEqual(flights.count, 0)
   }
 
   @Test(
@@ -64,10 +64,10 @@ struct SingleFlightTests {
 
     first.cancel(options)
 
-    #expect([first, second].states() == ["cancelled", "pending"])
-    #expect(log.entries == ["start key"])
+    expectEqual([first, second].states(), ["cancelled", "pending"])
+    expectEqual(log.entries, ["start key"])
     promise.succeed(1)
-    #expect(second.state == "success(1)")
+    expectEqual(second.state, "success(1)")
   }
 
   @Test("The source receives the withheld request when the last caller detaches")
@@ -79,11 +79,11 @@ struct SingleFlightTests {
     first.cancel(reason: "first")
     second.cancel(reason: "second")
 
-    #expect(log.entries == ["start key", "source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "first")
-    #expect(second.state == "pending")
+    expectEqual(log.entries, ["start key", "source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "first")
+    expectEqual(second.state, "pending")
     promise.completeCancelled()
-    #expect(second.state == "cancelled")
+    expectEqual(second.state, "cancelled")
   }
 
   @Test("A success after the request of the last caller is kept")
@@ -94,7 +94,7 @@ struct SingleFlightTests {
     caller.cancel()
     promise.succeed(1)
 
-    #expect(caller.state == "success(1)")
+    expectEqual(caller.state, "success(1)")
   }
 
   @Test("A caller that arrives while the flight is being cancelled starts a new one")
@@ -108,11 +108,11 @@ struct SingleFlightTests {
     let third = load(from: fresh)
     ending.succeed(1)
 
-    #expect(log.entries == ["start key", "ending: plain", "start key"])
-    #expect([first, second, third].states() == ["success(1)", "pending", "pending"])
-    #expect(flights.count == 1)
+    expectEqual(log.entries, ["start key", "ending: plain", "start key"])
+    expectEqual([first, second, third].states(), ["success(1)", "pending", "pending"])
+    expectEqual(flights.count, 1)
     fresh.succeed(2)
-    #expect([second, third].states() == ["success(2)", "success(2)"])
+    expectEqual([second, third].states(), ["success(2)", "success(2)"])
   }
 
   @Test("A flight abandoned without a request continues and can be joined")
@@ -123,8 +123,8 @@ struct SingleFlightTests {
     let caller = load(from: promise)
     promise.succeed(1)
 
-    #expect(log.entries == ["start key"])
-    #expect(caller.state == "success(1)")
+    expectEqual(log.entries, ["start key"])
+    expectEqual(caller.state, "success(1)")
   }
 
   @Test("The key of a completed flight is free, even inside its notifications")
@@ -135,8 +135,8 @@ struct SingleFlightTests {
 
     promise.succeed(1)
 
-    #expect(again.value?.state == "success(2)")
-    #expect(flights.count == 0)
+    expectEqual(again.value?.state, "success(2)")
+    expectEqual(flights.count, 0)
   }
 
   @Test("A flight that completed in the running callback has ended")
@@ -150,9 +150,9 @@ struct SingleFlightTests {
       }
     }
 
-    #expect(callers.value.states() == ["success(1)", "success(2)"])
-    #expect(flights.count == 0)
-    #expect(flights.load("key") { .succeeded(3) }.state == "success(3)")
+    expectEqual(callers.value.states(), ["success(1)", "success(2)"])
+    expectEqual(flights.count, 0)
+    expectEqual(flights.load("key") { .succeeded(3) }.state, "success(3)")
   }
 
   @Test(
@@ -168,9 +168,9 @@ struct SingleFlightTests {
       throw error
     }
 
-    #expect(caller.state == state)
-    #expect(joined.value?.state == state)
-    #expect(flights.count == 0)
+    expectEqual(caller.state, state)
+    expectEqual(joined.value?.state, state)
+    expectEqual(flights.count, 0)
   }
 
   @Test("A caller that joins and detaches while `start` runs does not affect the first caller")
@@ -180,12 +180,12 @@ struct SingleFlightTests {
     let caller = flights.load("key") {
       let joined = flights.load("key") { .succeeded(1) }
       joined.cancel()
-      #expect(joined.state == "cancelled")
+      expectEqual(joined.state, "cancelled")
       return promise.future
     }
 
-    #expect(caller.state == "pending")
-    #expect(log.entries == [])
+    expectEqual(caller.state, "pending")
+    expectEqual(log.entries, [])
   }
 
   @Test("`start` runs outside the lock, and other threads can load at the same time")
@@ -195,8 +195,8 @@ struct SingleFlightTests {
       return .succeeded(1)
     }
 
-    #expect(log.entries == ["1, success(2)"])
-    #expect(caller.state == "success(1)")
+    expectEqual(log.entries, ["1, success(2)"])
+    expectEqual(caller.state, "success(1)")
   }
 
   @Test("Keys are released outside the lock when the flight completes")
@@ -217,7 +217,7 @@ struct SingleFlightTests {
 
     for promise in promises { promise.succeed(1) }
 
-    #expect(log.entries.sorted() == ["0 freed, 1", "1 freed, 0"])
+    expectEqual(log.entries.sorted(), ["0 freed, 1", "1 freed, 0"])
   }
 
   @Test("A dropped SingleFlight cancels no flight")
@@ -229,8 +229,8 @@ struct SingleFlightTests {
     flights.value = nil
     promise.succeed(1)
 
-    #expect(caller?.state == "success(1)")
-    #expect(log.entries == [])
+    expectEqual(caller?.state, "success(1)")
+    expectEqual(log.entries, [])
   }
 
   @Test("10,000 cancelled callers leave nothing in a flight")
@@ -242,9 +242,9 @@ struct SingleFlightTests {
 
     for _ in 0..<10_000 { join(census.probe()) }
 
-    #expect(census.alive == 0)
-    #expect(stays.state == "pending")
-    #expect(flights.count == 1)
+    expectEqual(census.alive, 0)
+    expectEqual(stays.state, "pending")
+    expectEqual(flights.count, 1)
   }
 
   // MARK: - Linger
@@ -256,11 +256,16 @@ struct SingleFlightTests {
     let promise = source(log)
     let first = flights.load("key") { promise.future }
 
-    #expect(first.cancel().effect == .lingering && first.state == "cancelled" && flights.count == 1)
+    expectEqual(first.cancel().effect, .lingering)
+    expectEqual(first.state, "cancelled")
+    expectEqual(flights.count, 1)
     let second = flights.load("key") { Future.failed(Oops("a second load")) }
     promise.succeed(1)
 
-    #expect(second.state == "success(1)" && log.entries == [] && clock.timerCount == 0 && flights.count == 0)
+    expectEqual(second.state, "success(1)")
+    expectEqual(log.entries, [])
+    expectEqual(clock.timerCount, 0)
+    expectEqual(flights.count, 0)
   }
 
   @Test("After the linger, the load is asked, and the next caller starts a new flight")
@@ -271,8 +276,8 @@ struct SingleFlightTests {
     flights.load("key") { promise.future }.cancel()
 
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
-    #expect(flights.load("key") { .succeeded(2) }.state == "success(2)")
-    withExtendedLifetime(promise) { #expect(flights.count == 0) }
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(flights.load("key") { .succeeded(2) }.state, "success(2)")
+    withExtendedLifetime(promise) { expectEqual(flights.count, 0) }
   }
 }

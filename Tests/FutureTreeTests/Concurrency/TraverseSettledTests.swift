@@ -27,11 +27,11 @@ struct TraverseSettledTests {
     promises[1].fail(Oops())
     promises[0].succeed(0)
     promises[3].completeCancelled("gone")
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[2].succeed(2)
 
-    #expect(states(all) == ["success(0)", "failure(oops)", "success(2)", "cancelled"])
-    #expect(log.entries == ["1 of 4", "2 of 4", "3 of 4", "4 of 4"])
+    expectEqual(states(all), ["success(0)", "failure(oops)", "success(2)", "cancelled"])
+    expectEqual(log.entries, ["1 of 4", "2 of 4", "3 of 4", "4 of 4"])
   }
 
   @Test("A request begins no item, waits for those in flight, and loses no value")
@@ -41,11 +41,11 @@ struct TraverseSettledTests {
     all.cancel(reason: "closed")
     #expect(promises[1].cancelRequest?.reason.message == "closed" && promises[3].cancelRequest == nil)
     promises[2].complete(.cancelled)
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[1].succeed(1)
 
-    #expect(states(all) == ["success(0)", "success(1)", "cancelled", "not begun"])
-    #expect(log.entries == ["1 of 4", "2 of 4", "3 of 4"])
+    expectEqual(states(all), ["success(0)", "success(1)", "cancelled", "not begun"])
+    expectEqual(log.entries, ["1 of 4", "2 of 4", "3 of 4"])
   }
 
   @Test(
@@ -65,7 +65,7 @@ struct TraverseSettledTests {
     all.cancel()
     executor.runAll()
 
-    #expect(states(all) == ["cancelled", "cancelled", "not begun", "not begun"])
+    expectEqual(states(all), ["cancelled", "cancelled", "not begun", "not begun"])
   }
 
   @Test("A body that throws fails its item")
@@ -75,7 +75,7 @@ struct TraverseSettledTests {
       return .succeeded(item)
     }
 
-    #expect(states(all) == ["failure(oops)", "success(2)"])
+    expectEqual(states(all), ["failure(oops)", "success(2)"])
   }
 
   @Test("No items succeed, and a limit below 1 is refused")
@@ -83,16 +83,16 @@ struct TraverseSettledTests {
     let none = Future<Int>.traverseSettled([Int](), atMost: 4) { .succeeded($0) }
     let refused = Future<Int>.traverseSettled([1], atMost: 0) { .succeeded($0) }
 
-    #expect(states(none) == [])
+    expectEqual(states(none), [])
     let error = refused.outcomeIfCompleted?.error as? InvalidArgument
-    #expect(error?.function == "traverseSettled(_:atMost:)")
-    #expect(error?.fileID.hasSuffix("TraverseSettledTests.swift") == true)
+    expectEqual(error?.function, "traverseSettled(_:atMost:)")
+    expectEqual(error?.fileID.hasSuffix("TraverseSettledTests.swift"), true)
   }
 
   @Test("100,000 items that complete at once, in constant stack space")
   func many() {
     let all = Future<Int>.traverseSettled(0..<100_000, atMost: 3) { .succeeded($0) }
 
-    #expect(states(all)?.count == 100_000)
+    expectEqual(states(all)?.count, 100_000)
   }
 }

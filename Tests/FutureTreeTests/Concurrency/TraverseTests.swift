@@ -23,16 +23,16 @@ struct TraverseTests {
   func bounded() {
     let all = traverse(atMost: 2)
 
-    #expect(log.entries == ["begins 0", "begins 1"])
+    expectEqual(log.entries, ["begins 0", "begins 1"])
     promises[1].succeed("b")
-    #expect(log.entries.last == "begins 2")
+    expectEqual(log.entries.last, "begins 2")
     promises[2].succeed("c")
     promises[0].succeed("a")
-    #expect(log.entries == (0..<5).map { "begins \($0)" })
+    expectEqual(log.entries, (0..<5).map { "begins \($0)" })
     promises[4].succeed("e")
     promises[3].succeed("d")
 
-    #expect(all.state == #"success(["a", "b", "c", "d", "e"])"#)
+    expectEqual(all.state, #"success(["a", "b", "c", "d", "e"])"#)
   }
 
   @Test(
@@ -44,8 +44,8 @@ struct TraverseTests {
     if isFailure { promises[0].fail(Oops()) } else { promises[0].completeCancelled("gone") }
     promises[1].succeed("b")
 
-    #expect(all.state == (isFailure ? "failure(oops)" : "cancelled"))
-    #expect(log.entries == ["begins 0", "begins 1", "asked 1: ifOthers"])
+    expectEqual(all.state, (isFailure ? "failure(oops)" : "cancelled"))
+    expectEqual(log.entries, ["begins 0", "begins 1", "asked 1: ifOthers"])
   }
 
   @Test("A request is forwarded to the futures in flight, and no further item begins")
@@ -54,10 +54,10 @@ struct TraverseTests {
 
     all.cancel(reason: "enough")
     promises[0].succeed("a")
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[1].succeed("b")
 
-    #expect(all.reason?.message == "enough")
+    expectEqual(all.reason?.message, "enough")
     #expect(log.entries == ["begins 0", "begins 1", "asked 0: plain", "asked 1: plain"] || log.count == 4)
   }
 
@@ -70,12 +70,13 @@ struct TraverseTests {
 
     all.cancel(reason: "enough")
     promises[0].complete(with: first)
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[1].complete(with: second)
 
     let isCancelled = first.ending == .cancelled || second.ending == .cancelled
-    #expect(all.reason?.message == (isCancelled ? "gone" : "enough"))
-    #expect(log.entries.prefix(2) == ["begins 0", "begins 1"] && log.count == 4)
+    expectEqual(all.reason?.message, (isCancelled ? "gone" : "enough"))
+    expectEqual(log.entries.prefix(2), ["begins 0", "begins 1"])
+    expectEqual(log.count, 4)
   }
 
   @Test("traverse that was asked waits for its futures in flight also if a queued item is cancelled at once")
@@ -85,10 +86,10 @@ struct TraverseTests {
     executor.runNext()
 
     all.cancel()
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[0].succeed("a")
 
-    #expect(all.state == "cancelled")
+    expectEqual(all.state, "cancelled")
   }
 
   @Test("In every order of outcomes and request, traverse ends as its table says")
@@ -105,7 +106,7 @@ struct TraverseTests {
     all.cancel()
     for (index, promise) in promises.enumerated() { promise.succeed("\(index)") }
 
-    #expect(all.state == #"success(["0", "1", "2", "3", "4"])"#)
+    expectEqual(all.state, #"success(["0", "1", "2", "3", "4"])"#)
   }
 
   @Test("A body that throws fails the traversal, and no further item begins")
@@ -116,8 +117,8 @@ struct TraverseTests {
       throw Oops("\(index)")
     }
 
-    #expect(all.state == "failure(0)")
-    #expect(log.entries == ["begins 0"])
+    expectEqual(all.state, "failure(0)")
+    expectEqual(log.entries, ["begins 0"])
   }
 
   @Test("A queued body does not begin after a request")
@@ -130,8 +131,8 @@ struct TraverseTests {
     executor.runAll()
     promises[0].succeed("a")
 
-    #expect(log.entries == ["begins 0", "asked 0: plain"])
-    #expect(all.state == "cancelled")
+    expectEqual(log.entries, ["begins 0", "asked 0: plain"])
+    expectEqual(all.state, "cancelled")
   }
 
   @Test(
@@ -148,23 +149,23 @@ struct TraverseTests {
 
     executor.runAll()
 
-    #expect(log.entries == ["inner: plain"])
-    #expect(box.value?.state == "pending")
+    expectEqual(log.entries, ["inner: plain"])
+    expectEqual(box.value?.state, "pending")
     inner.completeCancelled()  // Otherwise the body and the promise retain each other.
   }
 
   @Test("traverse of no items succeeds with an empty array")
   func empty() {
-    #expect(Future<Int>.traverse([Int](), atMost: 1) { .succeeded($0) }.state == "success([])")
+    expectEqual(Future<Int>.traverse([Int](), atMost: 1) { .succeeded($0) }.state, "success([])")
   }
 
   @Test("A limit below 1 fails with an error that states place and remedy", arguments: [0, -1])
   func limit(limit: Int) {
     let error = traverse(atMost: limit).outcomeIfCompleted?.error as? InvalidArgument
 
-    #expect(error?.function == "traverse(_:atMost:)")
-    #expect(error?.problem == "the limit is \(limit). Pass at least 1.")
-    #expect(log.entries == [])
+    expectEqual(error?.function, "traverse(_:atMost:)")
+    expectEqual(error?.problem, "the limit is \(limit). Pass at least 1.")
+    expectEqual(log.entries, [])
   }
 
   @Test("100,000 items that complete at once run in constant stack space")
@@ -172,7 +173,7 @@ struct TraverseTests {
     onSmallStack {
       let all = Future.traverse(0..<100_000, atMost: 3) { .succeeded($0) }
 
-      #expect(all.map { $0 == Array(0..<100_000) }.state == "success(true)")
+      expectEqual(all.map { $0 == Array(0..<100_000) }.state, "success(true)")
     }
   }
 
@@ -188,11 +189,11 @@ struct TraverseTests {
     }
 
     first.succeed(1)
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
     all.cancel(.forceImmediately)
     second.succeed(2)
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test(
@@ -209,7 +210,8 @@ struct TraverseTests {
     future.cancel(options)
     executor.runAll()
 
-    #expect(begun.value == 0 && future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(begun.value, 0)
+    expectEqual(future.outcomeIfCompleted?.ending, .cancelled)
   }
 }
 
@@ -230,7 +232,7 @@ private struct TraversalTrial {
     while let program = programs.popLast() {
       var trial = TraversalTrial(count: count, limit: limit)
       for step in program { trial.perform(step) }
-      #expect(trial.all.outcomeIfCompleted?.ending == trial.expected, "\(count) items, at most \(limit): \(program)")
+      expectEqual(trial.all.outcomeIfCompleted?.ending, trial.expected, "\(count) items, at most \(limit): \(program)")
       programs += trial.steps.map { program + [$0] }
       for promise in trial.promises { promise.completeCancelled() }
     }

@@ -33,7 +33,8 @@ struct FutureQueueCycleTests {
 
     let text = outer.state
     #expect(text.contains("\"inner\" waits in a FutureQueue for a slot"), "\(text)")
-    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+    expectEqual(queue.runningCount, 0)
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test("A body that closes the cycle after its work began fails")
@@ -52,7 +53,7 @@ struct FutureQueueCycleTests {
     promise.succeed(1)
 
     #expect(outer.state.contains("waits in a FutureQueue"))
-    #expect(inner.value?.state == "success(2)")
+    expectEqual(inner.value?.state, "success(2)")
   }
 
   @Test("With two slots, the work that takes the last one fails")
@@ -64,13 +65,14 @@ struct FutureQueueCycleTests {
     }
     // Both work waits for its promise. The first adds its inner work, which waits for a slot that the second can free.
     promises[0].succeed(1)
-    #expect(outers.states() == ["pending", "pending"])
+    expectEqual(outers.states(), ["pending", "pending"])
 
     promises[1].succeed(1)
 
     #expect(outers[1].state.contains("have all, and wait"))
-    #expect(outers[0].state == "success(2)")
-    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+    expectEqual(outers[0].state, "success(2)")
+    expectEqual(queue.runningCount, 0)
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test("Two queues whose work waits for each other: one fails")
@@ -82,11 +84,11 @@ struct FutureQueueCycleTests {
     }
 
     promises[0].succeed(1)
-    #expect(outers.states() == ["pending", "pending"])
+    expectEqual(outers.states(), ["pending", "pending"])
     promises[1].succeed(1)
 
     #expect(outers[1].state.contains("waits in a FutureQueue"))
-    #expect(outers[0].state == "success(2)")
+    expectEqual(outers[0].state, "success(2)")
   }
 
   @Test("Work that waits for a full key of its own fails, and for another key succeeds", arguments: ["own", "other"])
@@ -108,7 +110,7 @@ struct FutureQueueCycleTests {
 
     promise.succeed(1)
 
-    #expect([other, waiting, last].states() == ["success(1)", "success(2)", "success(5)"])
+    expectEqual([other, waiting, last].states(), ["success(1)", "success(2)", "success(5)"])
   }
 
   @Test("Work that another input of a race can end is no cycle")
@@ -123,13 +125,13 @@ struct FutureQueueCycleTests {
     }
     let race = queue.add { Future.race([add(), fallback.future]) }
     let any = queue.add { Future.any([fallback.future, add()]) }
-    #expect([race, any].states() == ["pending", "pending"])
+    expectEqual([race, any].states(), ["pending", "pending"])
 
     fallback.succeed(2)
 
     // The race withdraws from the queued work, which leaves the queue.
-    #expect([race, any].states() == ["success(2)", "success(2)"])
-    #expect(inner.value.states() == ["cancelled", "cancelled"])
+    expectEqual([race, any].states(), ["success(2)", "success(2)"])
+    expectEqual(inner.value.states(), ["cancelled", "cancelled"])
     let both = queue.add { Future.race([add(), add()]) }
     #expect(both.state.contains("waits in a FutureQueue"))
   }
@@ -144,13 +146,14 @@ struct FutureQueueCycleTests {
     let later = queue.add {
       Future.succeeded(1).flatMap { _ in queue.add { .succeeded(1) } }.timeout(after: .seconds(1), clock: clock)
     }
-    #expect([outer, later].states() == ["pending", "pending"])
+    expectEqual([outer, later].states(), ["pending", "pending"])
     clock.advance(by: .seconds(1))
     clock.advance(by: .seconds(1))
 
-    #expect(outer.state == "success(0)")
+    expectEqual(outer.state, "success(0)")
     #expect(later.state.contains("did not complete") || later.state.contains("failure"))
-    #expect(queue.runningCount == 0 && queue.waitingCount == 0)
+    expectEqual(queue.runningCount, 0)
+    expectEqual(queue.waitingCount, 0)
   }
 
   @Test("Queued work that others wait for, outside the queue, is no cycle")
@@ -162,6 +165,6 @@ struct FutureQueueCycleTests {
 
     promise.succeed(0)
 
-    #expect(chained.state == "success(2)")
+    expectEqual(chained.state, "success(2)")
   }
 }

@@ -30,7 +30,7 @@ struct WorkTests {
       log(outcome?.state ?? "no outcome")
     }
 
-    #expect(log.entries == ["success(elsewhere)"])
+    expectEqual(log.entries, ["success(elsewhere)"])
   }
 
   @Test("Work that waits for its caller does not block it")
@@ -38,10 +38,10 @@ struct WorkTests {
     let gate = Promise<Int>()
     let future = Future { try gate.future.wait(for: .seconds(60))?.get() }
 
-    #expect(future.state == "pending")
+    expectEqual(future.state, "pending")
     gate.succeed(1)
 
-    #expect(try await future.value == 1)
+    try await expectEqual(future.value, 1)
   }
 
   @Test("`.immediate` runs the work on the caller's thread before the initializer returns")
@@ -51,8 +51,8 @@ struct WorkTests {
 
     let future = Future(on: .immediate) { log("work", passing: Self.thread == caller) }
 
-    #expect(log.entries == ["work"])
-    #expect(future.state == "success(true)")
+    expectEqual(log.entries, ["work"])
+    expectEqual(future.state, "success(true)")
   }
 
   @Test("An error fails the future, and CancellationError completes it cancelled")
@@ -60,6 +60,6 @@ struct WorkTests {
     let failed = Future<Int> { throw Oops() }
     let cancelled = Future<Int> { throw CancellationError() }
 
-    #expect(await [failed.outcome.state, cancelled.outcome.state] == ["failure(oops)", "cancelled"])
+    await expectEqual([failed.outcome.state, cancelled.outcome.state], ["failure(oops)", "cancelled"])
   }
 }

@@ -19,7 +19,7 @@ struct FirstObserverTests {
     observed.succeed(1)
     mapped.succeed(1)
 
-    #expect(log.entries == ["first", "map", "second", "map", "first"])
+    expectEqual(log.entries, ["first", "map", "second", "map", "first"])
   }
 
   @Test("A removed observer is not called, and its handle removes no other observer")
@@ -33,7 +33,7 @@ struct FirstObserverTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["second"])
+    expectEqual(log.entries, ["second"])
   }
 
   @Test("The observer receives the outcome of the future onto which its promise is sealed")
@@ -43,10 +43,10 @@ struct FirstObserverTests {
     promise.future.observe { log($0.state) }
 
     promise.complete(.completeUsing(inner.future))
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     inner.succeed(2)
 
-    #expect(log.entries == ["success(2)"])
+    expectEqual(log.entries, ["success(2)"])
   }
 
   @Test("An observer can be removed or added after its promise was sealed")
@@ -63,7 +63,7 @@ struct FirstObserverTests {
     inner.succeed(2)
     other.succeed(3)
 
-    #expect(log.entries == ["success(3)"])
+    expectEqual(log.entries, ["success(3)"])
   }
 
   @Test("An observer can observe its future again and remove itself during its call")
@@ -79,7 +79,7 @@ struct FirstObserverTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["outer", "inner success(1)"])
+    expectEqual(log.entries, ["outer", "inner success(1)"])
   }
 
   @Test("The observer is called once if its promise is dropped or its future is forced")
@@ -88,7 +88,7 @@ struct FirstObserverTests {
     promise.future.observe { log($0.state) }
     promise.future.cancel(.forceImmediately)
     promise.succeed(1)
-    #expect(log.entries.count == 1)
+    expectEqual(log.entries.count, 1)
 
     let error = Locked<(any Error)?>(nil)
     do {
@@ -109,12 +109,12 @@ struct FirstObserverTests {
     _ = observed(called.future)
     let observation = observed(removed.future)
     do { _ = observed(Future<Int>(node: Future<Int>.source())) }
-    #expect(census.alive == 2)
+    expectEqual(census.alive, 2)
 
     called.succeed(1)
     observation.remove()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     removed.succeed(1)
   }
 
@@ -129,7 +129,7 @@ struct FirstObserverTests {
       promise.succeed(census.probe())
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     for handle in handles { handle.remove() }
   }
 
@@ -141,7 +141,7 @@ struct FirstObserverTests {
     let entries = promise.future.tree().entries
     promise.succeed(1)
 
-    #expect(entries.count == 1)
+    expectEqual(entries.count, 1)
     #expect(entries[0].waiters == [] && entries[0].consumers == 0)
   }
 }

@@ -1,4 +1,5 @@
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @testable import FutureTree
@@ -13,8 +14,8 @@ import Testing
     let futures = [promise.future.map { $0 }.named(Self.page), promise.future.map { $0 }.named(Self.page)]
 
     #expect(futures.allSatisfy { $0.node.details === Self.page.details })
-    #expect(futures.map { $0.tree().entries[0].name } == ["page", "page"])
-    #expect(futures[0].tree().entries[0].createdAt == CodeLocation(fileID: #fileID, line: Self.line))
+    expectEqual(futures.map { $0.tree().entries[0].name }, ["page", "page"])
+    expectEqual(futures[0].tree().entries[0].createdAt, CodeLocation(fileID: #fileID, line: Self.line))
     promise.succeed(1)
   }
 
@@ -29,9 +30,10 @@ import Testing
 
     promise.succeed(1)
 
-    #expect(executor.runAll() == 1 && queued.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(executor.runAll(), 1)
+    expectEqual(queued.outcomeIfCompleted?.ending, .succeeded)
     #expect(log.events.contains { $0.name == "page" && $0.fact == .named })
-    #expect([queued, logged, renamed].map { $0.tree().entries[0].name } == ["page", "page", "later"])
+    expectEqual([queued, logged, renamed].map { $0.tree().entries[0].name }, ["page", "page", "later"])
     #expect(Self.page.details.monitor == nil)
   }
 }

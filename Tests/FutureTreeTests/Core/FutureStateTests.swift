@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTree
@@ -19,8 +20,8 @@ import Testing
 
     let ends = [state.end(.failed), state.end(.succeeded), state.end(.cancelled)]
 
-    #expect(ends == [true, false, false])
-    #expect(state.ending == .failed)
+    expectEqual(ends, [true, false, false])
+    expectEqual(state.ending, .failed)
   }
 
   @Test("A sealed promise cannot be completed, but its inner future can end it")
@@ -31,8 +32,8 @@ import Testing
 
     let ends = [state.end(.succeeded, byPromise: true), state.end(.succeeded)]
 
-    #expect(seals == [true, false])
-    #expect(ends == [false, true])
+    expectEqual(seals, [true, false])
+    expectEqual(ends, [false, true])
   }
 
   @Test("A request that is not stronger than an earlier one is a duplicate")
@@ -52,7 +53,7 @@ import Testing
 
       let disposition = state.receive(later).disposition
 
-      #expect(disposition?.isDuplicate == isDuplicate, "\(earlier.options) then \(later.options)")
+      expectEqual(disposition?.isDuplicate, isDuplicate, "\(earlier.options) then \(later.options)")
     }
   }
 
@@ -68,7 +69,7 @@ import Testing
 
     let transition = state.receive(nil, from: (all: 1, departing: 1))
 
-    #expect(transition.delivered?.applied.reason.message == "second")
+    expectEqual(transition.delivered?.applied.reason.message, "second")
     #expect(state.requests.withheld == nil)
   }
 
@@ -79,8 +80,8 @@ import Testing
 
     _ = state.receive(request(.doNotForwardRequest, "weak")).disposition
 
-    #expect(state.requests.asked?.reason.message == "weak")
-    #expect(state.requests.withheld?.reason.message == "polite")
+    expectEqual(state.requests.asked?.reason.message, "weak")
+    expectEqual(state.requests.withheld?.reason.message, "polite")
   }
 
   @Test("A future that lost its last consumer is abandoned until it gains another")
@@ -90,8 +91,8 @@ import Testing
     let lostLast = (1...2).map { _ in state.receive(nil, from: (all: 1, departing: 1)).onward != nil }
     let gainedAgain = [state.consumerCame(), state.consumerCame()]
 
-    #expect(lostLast == [false, true])
-    #expect(gainedAgain == [true, false])
+    expectEqual(lostLast, [false, true])
+    expectEqual(gainedAgain, [true, false])
   }
 
   @Test(
@@ -109,7 +110,7 @@ import Testing
 
     let started = state.upstreamEnded(ending, hasExecutor: false)
 
-    #expect(started == start)
+    expectEqual(started, start)
   }
 
   @Test("A shield ends at once after any request, and forwards nothing")
@@ -120,8 +121,9 @@ import Testing
 
       let transition = state.receive(request(options))
 
-      #expect(transition.disposition?.effect == .ends)
-      #expect(transition.onward == .leaves && transition.forwarded(request(options)) == nil)
+      expectEqual(transition.disposition?.effect, .ends)
+      expectEqual(transition.onward, .leaves)
+      #expect(transition.forwarded(request(options)) == nil)
     }
   }
 
@@ -134,9 +136,9 @@ import Testing
     let disposition = asked.receive(request()).disposition
     let begins = begun.bodyBegins()
 
-    #expect(disposition?.effect == .skipsBody)
+    expectEqual(disposition?.effect, .skipsBody)
     #expect(begins)
-    #expect(begun.receive(request()).disposition?.effect == .stores)
+    expectEqual(begun.receive(request()).disposition?.effect, .stores)
   }
 }
 

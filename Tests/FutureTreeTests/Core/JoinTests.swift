@@ -37,9 +37,10 @@ struct JoinTests {
 
     let receipt = joined.cancel()
 
-    #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
-    #expect(receipt.effect == .delivered && receipt.handlers == 2)
-    #expect(joined.state == "pending")
+    expectEqual(log.entries.sorted(), ["source 0: plain", "source 1: plain"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.handlers, 2)
+    expectEqual(joined.state, "pending")
     withExtendedLifetime(sources) {}
   }
 
@@ -54,7 +55,7 @@ struct JoinTests {
     for (index, source) in sources.enumerated() { source.succeed(index) }
 
     // The derived `map` received the request as well, and does not run its body.
-    #expect(joined.state == "cancelled")
+    expectEqual(joined.state, "cancelled")
   }
 
   @Test("A join is one consumer of each input, also of a repeated input", arguments: JoinUnderTest.every)
@@ -65,7 +66,7 @@ struct JoinTests {
     let consumers = promise.future.tree().entries[0].consumers
     promise.succeed(1)
 
-    #expect(consumers == 1)
+    expectEqual(consumers, 1)
     #expect(joined.isCompleted)
   }
 
@@ -82,10 +83,10 @@ struct JoinTests {
 
     let receipt = tail.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect([joined.state, tail.state] == ["cancelled", "cancelled"])
-    #expect(log.entries == ["mine: ifOthers", "tail cancelled"])
-    #expect(receipt.effect == .delivered)
-    #expect(mine.future.tree().entries[0].consumers == 0)
+    expectEqual([joined.state, tail.state], ["cancelled", "cancelled"])
+    expectEqual(log.entries, ["mine: ifOthers", "tail cancelled"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(mine.future.tree().entries[0].consumers, 0)
     withExtendedLifetime((token, mine, wanted)) {}
   }
 
@@ -100,8 +101,8 @@ struct JoinTests {
 
     joined.cancel(.forceImmediately)
 
-    #expect(joined.state == "cancelled")
-    #expect(log.entries.sorted() == ["source 0: plain", "source 1: plain"])
+    expectEqual(joined.state, "cancelled")
+    expectEqual(log.entries.sorted(), ["source 0: plain", "source 1: plain"])
     withExtendedLifetime(sources) {}
   }
 
@@ -115,9 +116,9 @@ struct JoinTests {
 
     joined.cancel(.doNotForwardRequest)
 
-    #expect(joined.state == "cancelled")
-    #expect(log.entries == [])
-    #expect(sources.map { $0.future.tree().entries[0].consumers } == [0, 0])
+    expectEqual(joined.state, "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(sources.map { $0.future.tree().entries[0].consumers }, [0, 0])
   }
 
   @Test(
@@ -137,7 +138,7 @@ struct JoinTests {
     left.succeed(1)
 
     #expect(joined.isCompleted)
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test(
@@ -154,7 +155,7 @@ struct JoinTests {
     token = joined.cancelToken()
     let again = promises.map { $0.future.tree().entries[0].consumers }
 
-    #expect([before, after, again] == [[1, 1], [0, 0], [1, 1]])
+    expectEqual([before, after, again], [[1, 1], [0, 0], [1, 1]])
     withExtendedLifetime((token, promises)) {}
   }
 }
@@ -168,11 +169,11 @@ struct AllSettledTests {
 
     promises[2].completeCancelled("gone")
     promises[0].succeed(0)
-    #expect(settled.state == "pending")
+    expectEqual(settled.state, "pending")
     promises[1].fail(Oops())
 
     let outcomes = settled.map { $0.map(\.state) }
-    #expect(outcomes.state == #"success(["success(0)", "failure(oops)", "cancelled"])"#)
+    expectEqual(outcomes.state, #"success(["success(0)", "failure(oops)", "cancelled"])"#)
   }
 
   @Test("allSettled completes cancelled after a request, once all inputs have settled")
@@ -182,16 +183,16 @@ struct AllSettledTests {
 
     settled.cancel(reason: "enough")
     promises[0].succeed(1)
-    #expect(settled.state == "pending")
+    expectEqual(settled.state, "pending")
     promises[1].fail(Oops())
 
-    #expect(settled.state == "cancelled")
-    #expect(settled.reason?.message == "enough")
+    expectEqual(settled.state, "cancelled")
+    expectEqual(settled.reason?.message, "enough")
   }
 
   @Test("allSettled of no inputs succeeds with an empty array")
   func empty() {
-    #expect(Future<Int>.allSettled([]).outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(Future<Int>.allSettled([]).outcomeIfCompleted?.ending, .succeeded)
   }
 }
 
@@ -207,21 +208,21 @@ struct RaceTests {
     promises[1].complete(with: outcome)
     promises[0].succeed(7)
 
-    #expect(race.outcomeIfCompleted == outcome)
+    expectEqual(race.outcomeIfCompleted, outcome)
     withExtendedLifetime(promises) {}
   }
 
   @Test("The first completed input in the list wins")
   func completed() {
-    #expect(Future.race([.failed(Oops()), Future.succeeded(1)]).state == "failure(oops)")
+    expectEqual(Future.race([.failed(Oops()), Future.succeeded(1)]).state, "failure(oops)")
   }
 
   @Test("race of no inputs fails with AllFailed without errors")
   func empty() {
     let error = Future<Int>.race([]).outcomeIfCompleted?.error as? AllFailed
 
-    #expect(error?.errors.isEmpty == true)
-    #expect(error?.description.contains("empty") == true)
+    expectEqual(error?.errors.isEmpty, true)
+    expectEqual(error?.description.contains("empty"), true)
   }
 }
 
@@ -234,10 +235,10 @@ struct AnyTests {
 
     promises[0].fail(Oops())
     promises[1].completeCancelled("gone")
-    #expect(any.state == "pending")
+    expectEqual(any.state, "pending")
     promises[2].succeed(2)
 
-    #expect(any.state == "success(2)")
+    expectEqual(any.state, "success(2)")
     withExtendedLifetime(promises) {}
   }
 
@@ -250,31 +251,30 @@ struct AnyTests {
     promises[0].fail(Oops("first"))
 
     let errors = (any.outcomeIfCompleted?.error as? AllFailed)?.errors.map { "\($0)" }
-    #expect(errors == ["first", "second"])
-    #expect(
-      "\(any.outcomeIfCompleted!.error!)"
-        == "No future succeeded, and 2 failed: first; second. Recover from this error, or see `errors`."
-    )
+    expectEqual(errors, ["first", "second"])
+    expectEqual(
+      "\(any.outcomeIfCompleted!.error!)",
+      "No future succeeded, and 2 failed: first; second. Recover from this error, or see `errors`.")
   }
 
   @Test("Any of cancelled inputs is cancelled with the reason of the first")
   func allCancelled() {
     let any = Future<Int>.any([.cancelled("first"), .cancelled("second")])
 
-    #expect(any.reason?.message == "first")
+    expectEqual(any.reason?.message, "first")
   }
 
   @Test("Any of failed and cancelled inputs fails with the errors")
   func mixed() {
     let any = Future<Int>.any([.cancelled("gone"), .failed(Oops())])
 
-    #expect(
-      "\(any.outcomeIfCompleted!.error!)"
-        == "No future succeeded, and 1 failed: oops. Recover from this error, or see `errors`.")
+    expectEqual(
+      "\(any.outcomeIfCompleted!.error!)",
+      "No future succeeded, and 1 failed: oops. Recover from this error, or see `errors`.")
   }
 
   @Test("Any of no inputs fails with AllFailed without errors")
   func empty() {
-    #expect((Future<Int>.any([]).outcomeIfCompleted?.error as? AllFailed)?.errors.isEmpty == true)
+    expectEqual((Future<Int>.any([]).outcomeIfCompleted?.error as? AllFailed)?.errors.isEmpty, true)
   }
 }

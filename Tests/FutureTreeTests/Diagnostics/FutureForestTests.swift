@@ -31,19 +31,19 @@ import Testing
     let page = load.map { $0 }.named("page")
     forest.add(page)
     forest.add(page)
-    #expect(now == ["1 page 0.0", "2 load 0.0"])
+    expectEqual(now, ["1 page 0.0", "2 load 0.0"])
 
     clock.advance(by: .seconds(2))
     let badge = load.map { $0 }.named("badge")
-    #expect(now == ["1 page 2.0", "2 load 2.0", "3 badge 0.0"])
-    #expect(forest.snapshot().tree.entries.map(\.isMarked) == [true, false, false])
+    expectEqual(now, ["1 page 2.0", "2 load 2.0", "3 badge 0.0"])
+    expectEqual(forest.snapshot().tree.entries.map(\.isMarked), [true, false, false])
     page.cancel(.doNotForwardIfOthersWaiting)
-    #expect(now == [])  // The only root has completed.
+    expectEqual(now, [])  // The only root has completed.
     forest.add(badge)
-    #expect(now == ["3 badge 0.0", "2 load 2.0"])
+    expectEqual(now, ["3 badge 0.0", "2 load 2.0"])
     promise.succeed(1)
     forest.add(badge)
-    #expect(now == [])
+    expectEqual(now, [])
   }
 
   @Test("A future is cancelled by its number, with a receipt as its preview")
@@ -54,12 +54,14 @@ import Testing
     let number = try number(of: "badge")
 
     let preview = forest.previewCancel(number, .doNotForwardIfOthersWaiting)
-    #expect(preview?.effect == .withheld(by: 1) && !badge.isCompleted)
+    expectEqual(preview?.effect, .withheld(by: 1))
+    #expect(!badge.isCompleted)
     let receipt = forest.cancel(number, .doNotForwardIfOthersWaiting, reason: "an operator asked")
-    #expect(receipt == preview && badge.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(receipt, preview)
+    expectEqual(badge.outcomeIfCompleted?.ending, .cancelled)
     #expect(forest.cancel(number) == nil && forest.previewCancel(number) == nil && forest.tree(of: number) == nil)
     #expect(forest.cancel(99) == nil)
-    #expect(try forest.tree(of: self.number(of: "page"))?.entries.count == 2)
+    try expectEqual(forest.tree(of: self.number(of: "page"))?.entries.count, 2)
     #expect(forest.cancel(try self.number(of: "page"))?.handlers == 1 && log.entries == ["source: plain"])
   }
 
@@ -71,19 +73,20 @@ import Testing
       object = probe
       let promise = Promise<Probe>()
       forest.add(promise.future.map { $0 })
-      #expect(forest.snapshot().members.count == 2)
+      expectEqual(forest.snapshot().members.count, 2)
       promise.succeed(probe)
     }
-    #expect(object == nil && now == [])
+    #expect(object == nil)
+    expectEqual(now, [])
     for number in 0..<100 {
       let promise = Promise<Int>()
       forest.add(promise.future)
-      #expect(forest.rootCount == 1)
-      if number.isMultiple(of: 2) { #expect(forest.snapshot().members.map(\.number) == [number / 2 + 3]) }
+      expectEqual(forest.rootCount, 1)
+      if number.isMultiple(of: 2) { expectEqual(forest.snapshot().members.map(\.number), [number / 2 + 3]) }
     }
-    #expect(forest.rootCount == 0)
-    #expect(now == [])
-    #expect(forest.knownCount == 0)
+    expectEqual(forest.rootCount, 0)
+    expectEqual(now, [])
+    expectEqual(forest.knownCount, 0)
   }
 
   private final class Probe: Sendable {}
@@ -98,13 +101,14 @@ import Testing
         {
           for index in 0..<50 {
             let now = forest.snapshot()
-            #expect(now.members.count == now.tree.entries.count)
+            expectEqual(now.members.count, now.tree.entries.count)
             promises[thread * 50 + index].succeed(index)
             if let last = now.members.last { forest.cancel(last.number, .forceImmediately) }
           }
         }
       })
     for promise in promises { promise.succeed(0) }
-    #expect(now == [] && forest.knownCount == 0)
+    expectEqual(now, [])
+    expectEqual(forest.knownCount, 0)
   }
 }

@@ -31,22 +31,23 @@ import Testing
     page = nil
 
     let lines = log.text().split(separator: "\n")
-    #expect(
-      lines.dropLast(2).joined(separator: "\n") == """
-        0.000000 s  1 load  joined the log
-        0.250000 s  2 page  created
-        0.250000 s  2 page  waits for 1 load
-        0.250000 s  2 page  named
-        1.250000 s  2 page  asked to cancel: closed (App/Tab.swift:7)
-        1.250000 s  1 load  asked to cancel: closed (App/Tab.swift:7)
-        2.250000 s  1 load  failed: broken
-        2.250000 s  2 page  failed: broken
-        """)
+    expectEqual(
+      lines.dropLast(2).joined(separator: "\n"),
+      """
+      0.000000 s  1 load  joined the log
+      0.250000 s  2 page  created
+      0.250000 s  2 page  waits for 1 load
+      0.250000 s  2 page  named
+      1.250000 s  2 page  asked to cancel: closed (App/Tab.swift:7)
+      1.250000 s  1 load  asked to cancel: closed (App/Tab.swift:7)
+      2.250000 s  1 load  failed: broken
+      2.250000 s  2 page  failed: broken
+      """)
     // Optimized code releases `page` earlier.
-    #expect(lines.suffix(2).sorted() == ["2.250000 s  1 load  released", "2.250000 s  2 page  released"])
-    #expect(log.droppedCount == 0)
-    #expect(log.events.map(\.time).last == .milliseconds(2250))
-    #expect(log.events.map(\.number) == log.events.map(\.number).sorted())
+    expectEqual(lines.suffix(2).sorted(), ["2.250000 s  1 load  released", "2.250000 s  2 page  released"])
+    expectEqual(log.droppedCount, 0)
+    expectEqual(log.events.map(\.time).last, .milliseconds(2250))
+    expectEqual(log.events.map(\.number), log.events.map(\.number).sorted())
   }
 
   @Test("The log records a withheld request and its delivery")
@@ -60,12 +61,14 @@ import Testing
     for branch in branches { branch.cancel([.doNotForwardIfOthersWaiting], reason: reason) }
 
     let polite = "[doNotForwardIfOthersWaiting]: closed (App/Tab.swift:7)"
-    #expect(
-      facts(1, in: log) == [
+    expectEqual(
+      facts(1, in: log),
+      [
         "joined the log", "withheld by 1 \(polite)", "asked to cancel \(polite)", "cancelled: closed (App/Tab.swift:7)",
       ])
-    #expect(
-      facts(2, in: log) == [
+    expectEqual(
+      facts(2, in: log),
+      [
         "created", "waits for 1", "asked to cancel \(polite)", "cancelled: closed (App/Tab.swift:7)",
       ])
     withExtendedLifetime((promise, branches)) {}
@@ -82,11 +85,11 @@ import Testing
     waiting.logged(in: log)  // It is in the log already.
 
     let names = log.events.filter { $0.fact == .joined }.map(\.name)
-    #expect(names.sorted() == ["all", "map", "map", "map", "promise", "promise"])
-    #expect(log.events.count { if case .linked = $0.fact { true } else { false } } == 5)
-    #expect(log.events.count == 11)
+    expectEqual(names.sorted(), ["all", "map", "map", "map", "promise", "promise"])
+    expectEqual(log.events.count { if case .linked = $0.fact { true } else { false } }, 5)
+    expectEqual(log.events.count, 11)
     for promise in promises { promise.succeed(1) }
-    #expect(log.events.count { $0.fact == .succeeded } == 6)
+    expectEqual(log.events.count { $0.fact == .succeeded }, 6)
   }
 
   @Test("Futures linked later join the log: inner futures with their upstream, and joins")
@@ -96,15 +99,15 @@ import Testing
     let deep = inner.future.map { $0 }.named("inner")
     let flat = outer.future.flatMap { _ in deep }.logged(in: log)
     let joined = Future.race([flat, other.future])
-    #expect(facts(1, in: log) == ["joined the log", "waits for 2"])
-    #expect(log.events.filter { $0.name == "race" }.map(\.fact) == [.created, .linked(to: 1), .linked(to: 4)])
-    #expect(facts(4, in: log) == ["joined the log"])
+    expectEqual(facts(1, in: log), ["joined the log", "waits for 2"])
+    expectEqual(log.events.filter { $0.name == "race" }.map(\.fact), [.created, .linked(to: 1), .linked(to: 4)])
+    expectEqual(facts(4, in: log), ["joined the log"])
     outer.succeed(1)
 
     #expect(log.events.contains { $0.name == "inner" && $0.fact == .joined })
     let flatMap = facts(1, in: log)
     let number = log.events.first { $0.name == "inner" }?.future ?? 0
-    #expect(flatMap.last == "waits for \(number)")
+    expectEqual(flatMap.last, "waits for \(number)")
     inner.succeed(2)
     #expect(log.events.contains { $0.name == "inner" && $0.fact == .succeeded })
     #expect(log.events.contains { $0.name == "race" && $0.fact == .succeeded })
@@ -122,9 +125,9 @@ import Testing
     let late = load.map { $0 }.named("late")
     let all = Future.all([load]).named("all")
 
-    #expect(facts(2, in: log) == ["joined the log", "waits for 1", "succeeded"])
-    #expect(facts(3, in: log) == ["created", "waits for 1", "succeeded", "named"])
-    #expect(facts(4, in: log) == ["created", "waits for 1", "succeeded", "named"])
+    expectEqual(facts(2, in: log), ["joined the log", "waits for 1", "succeeded"])
+    expectEqual(facts(3, in: log), ["created", "waits for 1", "succeeded", "named"])
+    expectEqual(facts(4, in: log), ["created", "waits for 1", "succeeded", "named"])
     withExtendedLifetime((late, all, sealed)) {}
   }
 
@@ -135,7 +138,7 @@ import Testing
     for log in logs { promise.future.logged(in: log) }
     Future.succeeded(1).logged(in: logs[0])
 
-    #expect(logs.map(\.events.count) == [1, 0])
+    expectEqual(logs.map(\.events.count), [1, 0])
     withExtendedLifetime(promise) {}
   }
 
@@ -147,8 +150,8 @@ import Testing
     for index in 0..<9 { future.named("\(index)") }
 
     let kept = max(limit, 0)
-    #expect(log.events.map(\.name) == (0..<9).suffix(kept).map { "\($0)" })
-    #expect(log.droppedCount == 10 - kept)
+    expectEqual(log.events.map(\.name), (0..<9).suffix(kept).map { "\($0)" })
+    expectEqual(log.droppedCount, 10 - kept)
     #expect(log.text().hasPrefix("\(10 - kept) earlier events were dropped"))
     withExtendedLifetime(promise) {}
   }
@@ -189,7 +192,7 @@ import Testing
 
     let data = try encoder.encode(recording)
 
-    #expect(try JSONDecoder().decode(FutureLog.Recording.self, from: data) == recording)
+    try expectEqual(JSONDecoder().decode(FutureLog.Recording.self, from: data), recording)
     let json = String(decoding: data, as: UTF8.self)
     let reason = #"{"fileID":"App/A.swift","line":1,"message":"no"}"#
     let request = #"{"options":["doNotForwardIfOthersWaiting"],"reason":\#(reason)}"#
@@ -216,8 +219,8 @@ import Testing
       tail.cancel()
       promise.succeed(1)
 
-      #expect(log.events.count == 1 + 2 * length + (length + 1) + (length + 1) + (length - 1))
-      #expect(log.text().utf8.count { $0 == UInt8(ascii: "\n") } == log.events.count - 1)
+      expectEqual(log.events.count, 1 + 2 * length + (length + 1) + (length + 1) + (length - 1))
+      expectEqual(log.text().utf8.count { $0 == UInt8(ascii: "\n") }, log.events.count - 1)
     }
   }
 }

@@ -47,7 +47,7 @@ import Testing
     promise.fail(NosyError("nosy") { _ = (log.events, box.value?.named("again"), box.value?.cancel()) })
 
     #expect(log.events.contains { $0.fact == .failed("nosy") })
-    #expect(clock.asked.load(ordering: .relaxed) == log.events.count + 1)
+    expectEqual(clock.asked.load(ordering: .relaxed), log.events.count + 1)
     // The error retains its future, and the clock retains its log.
     box.value = nil
     clock.set {}
@@ -66,8 +66,8 @@ import Testing
     let page = load.map { $0 + 1 }
     page.observe { heard("\($0)") }
 
-    #expect(heard.entries == ["success(2)"])
-    #expect(log.events.map(\.fact) == [.joined, .created, .linked(to: 1), .succeeded, .succeeded])
+    expectEqual(heard.entries, ["success(2)"])
+    expectEqual(log.events.map(\.fact), [.joined, .created, .linked(to: 1), .succeeded, .succeeded])
     clock.set {}
     withExtendedLifetime(page) {}
   }
@@ -106,7 +106,7 @@ import Testing
         }
       })
 
-    #expect(wrong.value.prefix(3) == [])
+    expectEqual(wrong.value.prefix(3), [])
   }
 
   /// Returns the contradictions in a log of six completed futures.

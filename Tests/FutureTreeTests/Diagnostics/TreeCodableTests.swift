@@ -1,6 +1,7 @@
 import Foundation
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Pictures of the tree: coding") struct TreeCodableTests {
@@ -21,8 +22,8 @@ import Testing
 
     for tree in trees {
       let copy = try JSONDecoder().decode(TreeSnapshot.self, from: try JSONEncoder().encode(tree))
-      #expect(copy == tree)
-      #expect(copy.text(showsSourceLocations: true) == tree.text(showsSourceLocations: true))
+      expectEqual(copy, tree)
+      expectEqual(copy.text(showsSourceLocations: true), tree.text(showsSourceLocations: true))
     }
     executor.runAll()
     withExtendedLifetime((promise, asked)) {}
@@ -47,7 +48,7 @@ import Testing
       load + #""shared":false,"state":{"kind":"pending"},"upstream":[],"waiters":[1]}"#,
       page + #""shared":false,"state":{"kind":"pending"},"upstream":[0],"waiters":[]}"#,
     ]
-    #expect(json == #"{"futures":[\#(futures.joined(separator: ","))]}"#)
+    expectEqual(json, #"{"futures":[\#(futures.joined(separator: ","))]}"#)
     withExtendedLifetime((promise, waiting)) {}
   }
 

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Pictures of the tree") struct TreeTests {
@@ -11,14 +12,15 @@ import Testing
 
     let tree = trunk.tree()
 
-    #expect(
-      tree.description == """
-        load             pending, 1 consumer
-        └─ trunk         pending, 2 consumers  ← here
-           ├─ left       pending
-           └─ onFailure  pending
-        """)
-    #expect(branches[0].tree().entries.count == 4)
+    expectEqual(
+      tree.description,
+      """
+      load             pending, 1 consumer
+      └─ trunk         pending, 2 consumers  ← here
+         ├─ left       pending
+         └─ onFailure  pending
+      """)
+    expectEqual(branches[0].tree().entries.count, 4)
     promise.succeed(1)
   }
 
@@ -27,13 +29,14 @@ import Testing
     let promises = [Promise<Int>(), Promise<Int>()]
     let all = Future.all(promises.map(\.future))
 
-    #expect(
-      all.tree().description == """
-        promise  pending, 1 consumer
-        └─ all   pending  ← here
-        promise  pending, 1 consumer
-        └─ all   (see above)
-        """)
+    expectEqual(
+      all.tree().description,
+      """
+      promise  pending, 1 consumer
+      └─ all   pending  ← here
+      promise  pending, 1 consumer
+      └─ all   (see above)
+      """)
     for promise in promises { promise.succeed(1) }
   }
 
@@ -50,9 +53,9 @@ import Testing
     let asked = future.tree().description
     promise.completeCancelled()
 
-    #expect(withheld == "work  pending, 1 consumer, shared, withheld: enough (App/Page.swift:7)")
-    #expect(asked == "work  pending, shared, asked to cancel: enough (App/Page.swift:7)")
-    #expect(future.tree().description == "work  cancelled: enough (App/Page.swift:7)")
+    expectEqual(withheld, "work  pending, 1 consumer, shared, withheld: enough (App/Page.swift:7)")
+    expectEqual(asked, "work  pending, shared, asked to cancel: enough (App/Page.swift:7)")
+    expectEqual(future.tree().description, "work  cancelled: enough (App/Page.swift:7)")
     #expect(Future<Int>.failed(DroppedJob()).tree().description.hasPrefix("promise  failed: An executor dropped"))
   }
 
@@ -61,8 +64,8 @@ import Testing
     let executor = ManualExecutor()
     let future = Future.succeeded(1).map(on: executor.executor) { $0 }
 
-    #expect(future.tree().entries[0].state == .queued)
-    #expect(executor.runAll() == 1)
+    expectEqual(future.tree().entries[0].state, .queued)
+    expectEqual(executor.runAll(), 1)
   }
 
   @Test("A cycle of promises is drawn once")
@@ -74,9 +77,10 @@ import Testing
     }
 
     let lines = "\(promises[0].future.tree())".split(separator: "\n")
-    #expect(lines.count == 11)
-    #expect(lines.first?.hasPrefix("0 ") == true && lines.first?.hasSuffix("pending, 1 consumer  ← here") == true)
-    #expect(lines.last?.hasSuffix("└─ 0  (see above)") == true)
+    expectEqual(lines.count, 11)
+    expectEqual(lines.first?.hasPrefix("0 "), true)
+    expectEqual(lines.first?.hasSuffix("pending, 1 consumer  ← here"), true)
+    expectEqual(lines.last?.hasSuffix("└─ 0  (see above)"), true)
     promises[0].future.cancel(.forceImmediately)  // Breaks the cycle to release its futures.
   }
 }

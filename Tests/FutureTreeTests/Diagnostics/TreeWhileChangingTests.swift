@@ -40,7 +40,7 @@ import Testing
         }
       })
 
-    #expect(wrong.load(ordering: .relaxed) == 0)
+    expectEqual(wrong.load(ordering: .relaxed), 0)
   }
 
   /// Whether the properties of one entry do not contradict each other.
@@ -72,8 +72,8 @@ import Testing
         box.value?.promise.succeed(1)
       })
 
-    #expect(future.tree().entries.map(\.state) == [.failed("curious")])
-    #expect(depth.load(ordering: .relaxed) == 3)
+    expectEqual(future.tree().entries.map(\.state), [.failed("curious")])
+    expectEqual(depth.load(ordering: .relaxed), 3)
     box.value = nil  // Otherwise the error retains its futures.
   }
 }

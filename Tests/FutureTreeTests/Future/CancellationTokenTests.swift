@@ -19,20 +19,20 @@ struct CancellationTokenTests {
 
     #expect(token.isCancelling)
     #expect(source.isCancelling)
-    #expect(token.reason?.message == "memory is short")
-    #expect(token.reason?.fileID == #fileID)
-    #expect(token.reason?.line == line)
+    expectEqual(token.reason?.message, "memory is short")
+    expectEqual(token.reason?.fileID, #fileID)
+    expectEqual(token.reason?.line, line)
   }
 
   @Test("Registered bodies run once, the last first")
   func order() {
     for number in 1...3 { source.token.register { [log] _ in log("\(number)") } }
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     source.cancel()
     source.cancel()
 
-    #expect(log.entries == ["3", "2", "1"])
+    expectEqual(log.entries, ["3", "2", "1"])
   }
 
   @Test("A body receives the reason")
@@ -41,15 +41,15 @@ struct CancellationTokenTests {
 
     source.cancel(reason: "why")
 
-    #expect(log.entries == ["why"])
+    expectEqual(log.entries, ["why"])
   }
 
   @Test("The first cancel() wins, and later calls return false")
   func firstWins() {
     let answers = [source.cancel(reason: "first"), source.cancel(reason: "second")]
 
-    #expect(answers == [true, false])
-    #expect(source.token.reason?.message == "first")
+    expectEqual(answers, [true, false])
+    expectEqual(source.token.reason?.message, "first")
   }
 
   @Test("A body registered after the cancellation runs at once")
@@ -58,7 +58,7 @@ struct CancellationTokenTests {
 
     let registration = source.token.register { [log] reason in log(reason.message) }
 
-    #expect(log.entries == ["before"])
+    expectEqual(log.entries, ["before"])
     #expect(!registration.remove())
   }
 
@@ -73,7 +73,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["second", "inner", "first"])
+    expectEqual(log.entries, ["second", "inner", "first"])
   }
 
   @Test("A removed registration releases its body without calling it")
@@ -88,11 +88,11 @@ struct CancellationTokenTests {
     let registration = register(census.probe())
 
     let answers = [registration.remove(), registration.remove()]
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     source.cancel()
 
-    #expect(answers == [true, false])
-    #expect(log.entries == [])
+    expectEqual(answers, [true, false])
+    expectEqual(log.entries, [])
   }
 
   @Test("A running body can remove another body that has not begun")
@@ -104,7 +104,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["third removes the second: true", "first"])
+    expectEqual(log.entries, ["third removes the second: true", "first"])
   }
 
   @Test("A body that removes itself has no effect")
@@ -114,7 +114,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["false"])
+    expectEqual(log.entries, ["false"])
   }
 
   @Test("Dropping a registration does not remove its body")
@@ -123,7 +123,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["called"])
+    expectEqual(log.entries, ["called"])
   }
 
   @Test("A dropped source cancels nothing and releases its registered bodies")
@@ -137,13 +137,13 @@ struct CancellationTokenTests {
       }
     }
     let registration = register(census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     dropped.value = nil
 
-    #expect(census.alive == 0)
-    #expect(log.entries == [])
-    #expect(registration?.remove() == false)
+    expectEqual(census.alive, 0)
+    expectEqual(log.entries, [])
+    expectEqual(registration?.remove(), false)
   }
 
   @Test("A token retains registered bodies after its source was dropped")
@@ -156,10 +156,10 @@ struct CancellationTokenTests {
 
     dropped = nil
 
-    #expect(token.value?.isCancelling == false)
-    #expect(census.alive == 1)
+    expectEqual(token.value?.isCancelling, false)
+    expectEqual(census.alive, 1)
     token.value = nil
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("Bodies are released after they have run")
@@ -170,7 +170,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     withExtendedLifetime(registration) {}
   }
 
@@ -185,7 +185,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["from a deinit", "from a deinit", "true, false"])
+    expectEqual(log.entries, ["from a deinit", "from a deinit", "true, false"])
   }
 
   @Test("A completion in a body is delivered after the body")
@@ -199,7 +199,7 @@ struct CancellationTokenTests {
 
     source.cancel()
 
-    #expect(log.entries == ["done", "told"])
+    expectEqual(log.entries, ["done", "told"])
   }
 
   @Test("`never` is not cancelled and retains nothing")
@@ -211,27 +211,27 @@ struct CancellationTokenTests {
 
     let registration = register(census.probe())
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     #expect(!registration.remove())
     #expect(!CancellationToken.never.isCancelling)
-    #expect(CancellationToken.never == CancellationToken.never)
+    expectEqual(CancellationToken.never, CancellationToken.never)
   }
 
   @Test("Tokens are equal if they have the same source")
   func equality() {
-    #expect(source.token == source.token)
+    expectEqual(source.token, source.token)
     #expect(source.token != CancellationTokenSource().token)
     #expect(source.token != .never)
-    #expect(Set([source.token, source.token, .never]).count == 2)
+    expectEqual(Set([source.token, source.token, .never]).count, 2)
   }
 
   @Test("Descriptions of tokens and sources show their state")
   func descriptions() {
-    #expect("\(source)" == "CancellationTokenSource(not cancelled)")
+    expectEqual("\(source)", "CancellationTokenSource(not cancelled)")
     source.cancel(reason: CancellationReason("why", fileID: "App/A.swift", line: 1))
 
-    #expect("\(source.token)" == "CancellationToken(cancelled: why (App/A.swift:1))")
-    #expect("\(CancellationToken.never)" == "CancellationToken(never)")
+    expectEqual("\(source.token)", "CancellationToken(cancelled: why (App/A.swift:1))")
+    expectEqual("\(CancellationToken.never)", "CancellationToken(never)")
   }
 
   @Test("Removed registrations leave nothing in a token", .timeLimit(.minutes(20)))
@@ -249,10 +249,10 @@ struct CancellationTokenTests {
       registration.remove()
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     #expect(entry == nil)
     source.cancel()
-    #expect(log.entries == ["stays"])
+    expectEqual(log.entries, ["stays"])
     withExtendedLifetime(stays) {}
   }
 
@@ -263,6 +263,6 @@ struct CancellationTokenTests {
     for registration in registrations.shuffled() where registration.remove() {}
 
     source.cancel()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 }

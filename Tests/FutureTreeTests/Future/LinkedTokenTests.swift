@@ -17,8 +17,8 @@ struct LinkedTokenTests {
     second.cancel(reason: "the second")
     first.cancel(reason: "the first")
 
-    #expect(log.entries == ["the second"])
-    #expect(child.token.reason?.message == "the second")
+    expectEqual(log.entries, ["the second"])
+    expectEqual(child.token.reason?.message, "the second")
   }
 
   @Test("Cancelling a child does not cancel its parents")
@@ -28,8 +28,8 @@ struct LinkedTokenTests {
     child.cancel(reason: "own")
     first.cancel(reason: "late")
 
-    #expect(child.token.reason?.message == "own")
-    #expect(first.token.reason?.message == "late")
+    expectEqual(child.token.reason?.message, "own")
+    expectEqual(first.token.reason?.message, "late")
   }
 
   @Test("A source linked to a cancelled token is cancelled and links no other token")
@@ -38,8 +38,8 @@ struct LinkedTokenTests {
 
     let child = CancellationTokenSource(linkedTo: [first.token, second.token, .never])
 
-    #expect(child.token.reason?.message == "before")
-    #expect(linked(to: first) == 0)
+    expectEqual(child.token.reason?.message, "before")
+    expectEqual(linked(to: first), 0)
   }
 
   @Test("A source linked to no token or to `never` is not cancelled")
@@ -58,7 +58,7 @@ struct LinkedTokenTests {
 
     first.cancel()
 
-    #expect(log.entries == ["first, true, true", "child", "grandchild"])
+    expectEqual(log.entries, ["first, true, true", "child", "grandchild"])
   }
 
   @Test("The bottom of a diamond is cancelled once")
@@ -70,7 +70,7 @@ struct LinkedTokenTests {
 
     first.cancel(reason: "top")
 
-    #expect(log.entries == ["top"])
+    expectEqual(log.entries, ["top"])
   }
 
   @Test("A body that cancels an already cancelled child has no effect")
@@ -81,17 +81,17 @@ struct LinkedTokenTests {
 
     first.cancel(reason: "top")
 
-    #expect(log.entries == ["false", "top"])
+    expectEqual(log.entries, ["false", "top"])
   }
 
   @Test("A cancelled child unlinks from all its parents")
   func unlinksCancelled() {
     let child = CancellationTokenSource(linkedTo: [first.token, second.token])
-    #expect(linked(to: first) == 1)
+    expectEqual(linked(to: first), 1)
 
     first.cancel()
 
-    #expect(linked(to: second) == 0)
+    expectEqual(linked(to: second), 0)
     withExtendedLifetime(child) {}
   }
 
@@ -101,12 +101,12 @@ struct LinkedTokenTests {
     do {
       let child = CancellationTokenSource(linkedTo: [first.token, second.token])
       state = child.token.source?.state
-      #expect(linked(to: first) == 1)
+      expectEqual(linked(to: first), 1)
       withExtendedLifetime(child) {}
     }
 
-    #expect(linked(to: first) == 0)
-    #expect(linked(to: second) == 0)
+    expectEqual(linked(to: first), 0)
+    expectEqual(linked(to: second), 0)
     #expect(state == nil)
   }
 
@@ -117,23 +117,23 @@ struct LinkedTokenTests {
     }
     _ = register("kept")
     let ended = register("ended")
-    #expect(linked(to: first) == 2)
+    expectEqual(linked(to: first), 2)
 
     ended.remove()
-    #expect(linked(to: first) == 1)
+    expectEqual(linked(to: first), 1)
     first.cancel()
 
-    #expect(log.entries == ["kept"])
+    expectEqual(log.entries, ["kept"])
   }
 
   @Test("A dropped source in the middle forwards the cancellation and is released with its child")
   func middle() {
     let child = Locked<CancellationTokenSource?>(
       CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token]))
-    #expect(linked(to: first) == 1)
+    expectEqual(linked(to: first), 1)
 
     child.value = nil
-    #expect(linked(to: first) == 0)
+    expectEqual(linked(to: first), 0)
 
     let other = CancellationTokenSource(linkedTo: [CancellationTokenSource(linkedTo: [first.token]).token])
     first.cancel()
@@ -149,19 +149,19 @@ struct LinkedTokenTests {
       CancellationTokenSource(linkedTo: [token]).token.register { _ in probe.touch() }
     }
     register(census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     root.value = nil
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("100,000 dropped children leave nothing in their parent")
   func flat() {
     for _ in 0..<100_000 { _ = CancellationTokenSource(linkedTo: [first.token, second.token]).isCancelling }
 
-    #expect(linked(to: first) == 0)
-    #expect(linked(to: second) == 0)
+    expectEqual(linked(to: first), 0)
+    expectEqual(linked(to: second), 0)
   }
 
   private func linked(to source: CancellationTokenSource) -> Int {
@@ -191,7 +191,7 @@ struct LinkedTokenDepthTests {
 
       root.cancel(reason: "from the root")
     }
-    #expect(log.entries == ["from the root"])
+    expectEqual(log.entries, ["from the root"])
   }
 
   @Test("A chain is released from its end in constant stack space")
@@ -206,7 +206,7 @@ struct LinkedTokenDepthTests {
 
       log("\(state == nil), \(root.token.source?.state.listedCount ?? -1)")
     }
-    #expect(log.entries == ["true, 0"])
+    expectEqual(log.entries, ["true, 0"])
   }
 
   @Test("A chain is released from its root with the registered bodies")
@@ -219,6 +219,6 @@ struct LinkedTokenDepthTests {
 
       root = nil
     }
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 }

@@ -42,11 +42,11 @@ struct FromCompletionHandlerTests {
   func reports(_ result: Result<Int, any Error>, _ state: String) {
     let plain = Future<Int>.wrapping { completion in handlers.withLock { $0.append(completion) } }
     let cancellable = cancellable()
-    #expect([plain, cancellable].states() == ["pending", "pending"])
+    expectEqual([plain, cancellable].states(), ["pending", "pending"])
 
     report(result)
 
-    #expect([plain, cancellable].states() == [state, state])
+    expectEqual([plain, cancellable].states(), [state, state])
   }
 
   @Test("A call can report its result before it returns", arguments: results)
@@ -59,9 +59,9 @@ struct FromCompletionHandlerTests {
       call.cancel()
     }
 
-    #expect([plain, cancellable].states() == [state, state])
+    expectEqual([plain, cancellable].states(), [state, state])
     cancellable.cancel()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("The first report decides the outcome")
@@ -71,7 +71,7 @@ struct FromCompletionHandlerTests {
     report(.success(1))
     report(.failure(Oops()))
 
-    #expect(future.state == "success(1)")
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A dropped handler fails the future with BrokenPromise, which names the caller's line")
@@ -87,7 +87,7 @@ struct FromCompletionHandlerTests {
 
     let errors = [plain, optionals, cancellable].map { $0.outcomeIfCompleted?.error as? BrokenPromise }
 
-    #expect(errors.map { $0?.line } == [line, line + 1, line + 2])
+    expectEqual(errors.map { $0?.line }, [line, line + 1, line + 2])
     #expect(errors.allSatisfy { $0?.fileID == #fileID })
   }
 
@@ -98,7 +98,7 @@ struct FromCompletionHandlerTests {
     future.cancel()
     handlers.value = []
 
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
   }
 
   @Test(
@@ -118,7 +118,7 @@ struct FromCompletionHandlerTests {
 
     report(.success(1))
 
-    #expect([plain, cancellable].states() == [state, state])
+    expectEqual([plain, cancellable].states(), [state, state])
   }
 
   @Test("A request cancels the call once, and the future waits for the report")
@@ -128,10 +128,10 @@ struct FromCompletionHandlerTests {
     future.cancel(.doNotForwardIfOthersWaiting)
     future.cancel(reason: "why")
 
-    #expect(log.entries == ["cancel"])
-    #expect(future.state == "pending")
+    expectEqual(log.entries, ["cancel"])
+    expectEqual(future.state, "pending")
     report(.failure(CancellationError()))
-    #expect(future.reason?.message == "why")
+    expectEqual(future.reason?.message, "why")
   }
 
   @Test("A success or an error reported after the request is kept")
@@ -144,7 +144,7 @@ struct FromCompletionHandlerTests {
     second.cancel()
     report(.failure(Oops()))
 
-    #expect([first, second].states() == ["success(1)", "failure(oops)"])
+    expectEqual([first, second].states(), ["success(1)", "failure(oops)"])
   }
 
   @Test("A forced future completes at once, and the call is cancelled")
@@ -153,8 +153,8 @@ struct FromCompletionHandlerTests {
 
     future.cancel(.forceImmediately)
 
-    #expect(future.state == "cancelled")
-    #expect(log.entries == ["cancel"])
+    expectEqual(future.state, "cancelled")
+    expectEqual(log.entries, ["cancel"])
   }
 
   @Test("A call cancelled elsewhere completes the future `.cancelled`")
@@ -163,8 +163,8 @@ struct FromCompletionHandlerTests {
 
     report(.failure(CancellationError()))
 
-    #expect(future.state == "cancelled")
-    #expect(log.entries == [])
+    expectEqual(future.state, "cancelled")
+    expectEqual(log.entries, [])
   }
 
   @Test("A request made while `start` runs cancels the call once `start` returns it")
@@ -184,7 +184,7 @@ struct FromCompletionHandlerTests {
 
     gate.succeed()
 
-    #expect(log.entries == ["asked", "cancel"])
+    expectEqual(log.entries, ["asked", "cancel"])
     outer.value?.cancel(.forceImmediately)  // Otherwise its own bodies retain the future that it waits on.
   }
 
@@ -204,7 +204,7 @@ struct FromCompletionHandlerTests {
       return future.state
     }
 
-    #expect(states == ["cancelled", "failure(other)", "failure(CancellationError())"])
+    expectEqual(states, ["cancelled", "failure(other)", "failure(CancellationError())"])
   }
 
   @Test("The call is released when the future completes")
@@ -219,12 +219,12 @@ struct FromCompletionHandlerTests {
       }
     }
     let future = start(census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     report(.success(1))
 
-    #expect(census.alive == 0)
-    #expect(future.state == "success(1)")
+    expectEqual(census.alive, 0)
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A handler with a value and an error: the error takes precedence, and two nils are a failure")
@@ -246,8 +246,8 @@ struct FromCompletionHandlerTests {
     }
 
     let states = ["success(1)", "failure(oops)", "failure(oops)", "failure(\(ReportedNothing()))", "cancelled"]
-    #expect(plain.states() == states)
-    #expect(cancellable.states() == states)
+    expectEqual(plain.states(), states)
+    expectEqual(cancellable.states(), states)
   }
 
   @Test("`wrapping` passes a handler for a result, `wrappingOptionals` a handler for a value and an error")
@@ -270,6 +270,6 @@ struct FromCompletionHandlerTests {
       },
     ]
 
-    #expect(futures.states() == ["success(1)", "success(2)", "success(2)", "success(2)"])
+    expectEqual(futures.states(), ["success(1)", "success(2)", "success(2)", "success(2)"])
   }
 }

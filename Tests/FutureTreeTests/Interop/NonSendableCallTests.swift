@@ -37,9 +37,9 @@ struct NonSendableCallTests {
     let receipt = future.cancel(reason: "closed")
     queue.resume()
 
-    #expect(receipt.effect == .delivered)
-    #expect(await future.outcome.reason?.message == "closed")
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .delivered)
+    await expectEqual(future.outcome.reason?.message, "closed")
+    expectEqual(log.entries, [])
   }
 
   @Test("A work item that is not cancelled reports its value")
@@ -52,7 +52,7 @@ struct NonSendableCallTests {
       item.cancel()
     }
 
-    #expect(try await future.value == 1)
+    try await expectEqual(future.value, 1)
   }
 
   @Test("A call is cancelled once, even from a thread other than its own")
@@ -67,9 +67,9 @@ struct NonSendableCallTests {
 
     onAnotherThread { for _ in 0..<2 { future.cancel() } }
 
-    #expect(log.entries == ["stop 1"])
+    expectEqual(log.entries, ["stop 1"])
     handler.value?(.failure(CancellationError()))
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
   }
 
   @Test("`wrappingOptionals` accepts a non-Sendable call")
@@ -87,7 +87,7 @@ struct NonSendableCallTests {
     future.cancel()
     handler.value?(nil, Oops())
 
-    #expect(log.entries == ["stop 1"])
-    #expect(future.state == "cancelled")
+    expectEqual(log.entries, ["stop 1"])
+    expectEqual(future.state, "cancelled")
   }
 }

@@ -30,7 +30,7 @@ struct OutcomeSequenceTests {
   func order() {
     let promises = sources(3)
     _ = iterate(promises.map(\.future))
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     promises[2].succeed(1)
     executor.runAll()
@@ -39,7 +39,7 @@ struct OutcomeSequenceTests {
     promises[1].completeCancelled()
     executor.runAll()
 
-    #expect(log.entries == ["2 success(1)", "0 failure(oops)", "1 cancelled", "end"])
+    expectEqual(log.entries, ["2 success(1)", "0 failure(oops)", "1 cancelled", "end"])
   }
 
   @Test("Outcomes that arrive between two iterations are buffered in order")
@@ -50,7 +50,7 @@ struct OutcomeSequenceTests {
     for index in [1, 2, 0] { promises[index].succeed(index) }
     executor.runAll()
 
-    #expect(log.entries == ["1 success(1)", "2 success(2)", "0 success(0)", "end"])
+    expectEqual(log.entries, ["1 success(1)", "2 success(2)", "0 success(0)", "end"])
   }
 
   @Test("The outcomes of completed futures come first, in the order of the list")
@@ -58,18 +58,18 @@ struct OutcomeSequenceTests {
     let promise = Promise<Int>()
 
     _ = iterate([promise.future, .succeeded(1), .failed(Oops()), .cancelled("gone")])
-    #expect(log.entries == ["1 success(1)", "2 failure(oops)", "3 cancelled"])
+    expectEqual(log.entries, ["1 success(1)", "2 failure(oops)", "3 cancelled"])
     promise.succeed(0)
     executor.runAll()
 
-    #expect(log.entries.suffix(2) == ["0 success(0)", "end"])
+    expectEqual(log.entries.suffix(2), ["0 success(0)", "end"])
   }
 
   @Test("An empty list ends at once")
   func empty() {
     _ = iterate([])
 
-    #expect(log.entries == ["end"])
+    expectEqual(log.entries, ["end"])
   }
 
   @Test("A future listed twice has two outcomes")
@@ -80,20 +80,20 @@ struct OutcomeSequenceTests {
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["0 success(1)", "1 success(1)", "end"])
+    expectEqual(log.entries, ["0 success(1)", "1 success(1)", "end"])
   }
 
   @Test("An iteration is a consumer of each future until that future completes")
   func consumer() {
     let promises = sources(2)
     let futures = promises.map(\.future)
-    #expect(futures[0].cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(futures[0].cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
     let sequence = Future.outcomes(of: [futures[1]])
-    #expect(futures[1].node.consumers == 0)
+    expectEqual(futures[1].node.consumers, 0)
 
     let iterator = sequence.makeAsyncIterator()
 
-    #expect(futures[1].cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(futures[1].cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     withExtendedLifetime((iterator, promises)) {}
   }
 
@@ -111,9 +111,9 @@ struct OutcomeSequenceTests {
     executor.runAll()
 
     #expect(log.entries == ["source 1: ifOthers", "CancellationError"] || log.entries == ["CancellationError"])
-    #expect(promises[1].cancelRequest?.reason.message == "the iterating task was cancelled")
+    expectEqual(promises[1].cancelRequest?.reason.message, "the iterating task was cancelled")
     #expect(promises[2].cancelRequest == nil)
-    withExtendedLifetime(promises) { #expect(other.state == "pending") }
+    withExtendedLifetime(promises) { expectEqual(other.state, "pending") }
   }
 
   @Test("A task cancelled before it iterates throws at once and makes the request")
@@ -131,7 +131,7 @@ struct OutcomeSequenceTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "CancellationError"])
+    expectEqual(log.entries, ["source: ifOthers", "CancellationError"])
   }
 
   @Test("Available outcomes are returned even in a cancelled task")
@@ -148,7 +148,7 @@ struct OutcomeSequenceTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["0", "source: ifOthers", "CancellationError", "-1"])
+    expectEqual(log.entries, ["0", "source: ifOthers", "CancellationError", "-1"])
   }
 
   @Test(
@@ -172,10 +172,10 @@ struct OutcomeSequenceTests {
     promises[0].succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["0", "source 1: ifOthers", "after"])
-    #expect(promises[1].cancelRequest?.reason.message == "the iteration ended early")
+    expectEqual(log.entries, ["0", "source 1: ifOthers", "after"])
+    expectEqual(promises[1].cancelRequest?.reason.message, "the iteration ended early")
     #expect(promises[2].cancelRequest == nil)
-    withExtendedLifetime(promises) { #expect(other.state == "pending") }
+    withExtendedLifetime(promises) { expectEqual(other.state, "pending") }
   }
 
   @Test("A future listed twice receives one request when both consumers withdraw")
@@ -183,7 +183,7 @@ struct OutcomeSequenceTests {
     let promise = source(log)
     do { _ = Future.outcomes(of: [promise.future, promise.future]).makeAsyncIterator() }
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("A complete iteration makes no request")
@@ -194,7 +194,7 @@ struct OutcomeSequenceTests {
     for promise in promises { promise.succeed(1) }
     executor.runAll()
 
-    #expect(log.entries == ["0 success(1)", "1 success(1)", "end"])
+    expectEqual(log.entries, ["0 success(1)", "1 success(1)", "end"])
     #expect(promises.allSatisfy { $0.cancelRequest == nil })
   }
 
@@ -212,9 +212,9 @@ struct OutcomeSequenceTests {
     }
 
     #expect(slot == nil)
-    #expect(promise.future.node.consumers == 0)
+    expectEqual(promise.future.node.consumers, 0)
     promise.succeed(census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
   }
 
   @Test("Values already returned are released")
@@ -230,10 +230,10 @@ struct OutcomeSequenceTests {
     }
 
     while let promise = promises.popLast() { promise.succeed(census.probe()) }
-    #expect(census.alive == 3)
+    expectEqual(census.alive, 3)
     executor.runAll()
 
-    #expect(log.entries == ["2", "1", "0"])
+    expectEqual(log.entries, ["2", "1", "0"])
     remaining.completeCancelled()
     executor.runAll()
     withExtendedLifetime(task) {}
@@ -254,7 +254,7 @@ struct OutcomeSequenceTests {
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["first success(1)", "second success(1)"])
+    expectEqual(log.entries, ["first success(1)", "second success(1)"])
   }
 
   @Test("A sequence of 100,000 futures returns every outcome, in any order of completion", .timeLimit(.minutes(20)))
@@ -270,6 +270,6 @@ struct OutcomeSequenceTests {
     for promise in promises.shuffled() { promise.succeed(1) }
     executor.runAll()
 
-    #expect(sum.value == (0..<100_000).reduce(0, +))
+    expectEqual(sum.value, (0..<100_000).reduce(0, +))
   }
 }

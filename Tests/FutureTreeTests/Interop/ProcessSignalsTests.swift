@@ -20,13 +20,13 @@ struct ProcessSignalsTests {
     #expect(signals.exitCode == nil)
 
     signals.receive(.terminate)
-    #expect(log.entries == ["ask: SIGTERM, shutdown"])
-    #expect(signals.exitCode == 143)
+    expectEqual(log.entries, ["ask: SIGTERM, shutdown"])
+    expectEqual(signals.exitCode, 143)
 
     signals.receive(.interrupt)
     signals.receive(.interrupt)
-    #expect(log.entries == ["ask: SIGTERM, shutdown", "force: SIGINT, the second signal, shutdown"])
-    #expect(signals.exitCode == 143)
+    expectEqual(log.entries, ["ask: SIGTERM, shutdown", "force: SIGINT, the second signal, shutdown"])
+    expectEqual(signals.exitCode, 143)
   }
 
   @Test("A future is asked by the first signal, and forced by the second")
@@ -34,26 +34,27 @@ struct ProcessSignalsTests {
     let promise = source(log)
     promise.future.cancel(when: signals)
     signals.receive(.interrupt)
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "SIGINT" && promise.cancelRequest?.reason.fileID == #fileID)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "SIGINT")
+    expectEqual(promise.cancelRequest?.reason.fileID, #fileID)
     #expect(!promise.future.isCompleted)
 
     signals.receive(.interrupt)
-    #expect(promise.future.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(promise.future.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("A future that does not end within the grace period is forced")
   func grace() {
     let promise = source(log)
     promise.future.cancel(when: signals, grace: .seconds(5), clock: clock)
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     signals.receive(.interrupt)
     clock.advance(by: .seconds(4))
     #expect(!promise.future.isCompleted)
 
     clock.advance(by: .seconds(1))
-    #expect(promise.future.outcomeIfCompleted?.ending == .cancelled)
-    #expect(clock.timerCount == 0)
+    expectEqual(promise.future.outcomeIfCompleted?.ending, .cancelled)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A signal that was received before asks at once")
@@ -62,19 +63,19 @@ struct ProcessSignalsTests {
     let promise = source(log)
     promise.future.cancel(when: signals)
 
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A completed future leaves nothing in the tokens")
   func completed() {
     let promise = source(log)
     promise.future.cancel(when: signals)
-    #expect(listed == 2)
+    expectEqual(listed, 2)
     promise.succeed(1)
 
-    #expect(listed == 0)
+    expectEqual(listed, 0)
     signals.receive(.interrupt)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   private var listed: Int {
@@ -92,8 +93,8 @@ struct ProcessSignalsTests {
       #expect(scope.isEnded && promise.cancelRequest != nil && !promise.future.isCompleted)
 
       if isSecondSignal { signals.receive(.interrupt) } else { clock.advance(by: .seconds(5)) }
-      #expect(promise.future.outcomeIfCompleted?.ending == .cancelled)
-      #expect(scope.future.outcomeIfCompleted?.ending == .cancelled)
+      expectEqual(promise.future.outcomeIfCompleted?.ending, .cancelled)
+      expectEqual(scope.future.outcomeIfCompleted?.ending, .cancelled)
     }
   }
 
@@ -105,7 +106,7 @@ struct ProcessSignalsTests {
     scope?.cancel(when: signals)
     scope = nil
 
-    #expect(promise.cancelRequest?.reason.kind == .abandoned)
+    expectEqual(promise.cancelRequest?.reason.kind, .abandoned)
   }
 }
 
@@ -140,7 +141,7 @@ struct ReceivedSignalsTests {
       let promise = Promise<Void>()
       promise.future.cancel(when: ProcessSignals([.hangUp, .quit]), grace: .zero)
       kill(getpid(), SIGQUIT)
-      #expect(await promise.future.outcome.ending == .cancelled)
+      await expectEqual(promise.future.outcome.ending, .cancelled)
     }
   }
 
@@ -157,7 +158,8 @@ struct ReceivedSignalsTests {
       other.token.register { _ in received.succeed() }
       _ = await received.future.outcome
 
-      #expect(stopped.exitCode == nil && other.exitCode == 143)
+      #expect(stopped.exitCode == nil)
+      expectEqual(other.exitCode, 143)
       #expect(!stopped.token.isCancelling)
     }
   }

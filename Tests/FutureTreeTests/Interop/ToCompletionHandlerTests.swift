@@ -26,8 +26,8 @@ struct ToCompletionHandlerTests {
 
     promise.complete(with: outcome)
 
-    #expect(log.entries == [line])
-    #expect(returned.state == outcome.state)
+    expectEqual(log.entries, [line])
+    expectEqual(returned.state, outcome.state)
   }
 
   @Test("The handler counts as a consumer: it withholds a request (law 3, stopping where others wait)", .tags(.law03))
@@ -37,8 +37,8 @@ struct ToCompletionHandlerTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
   }
 
   @Test("Cancelling the returned future calls the handler at once")
@@ -49,19 +49,19 @@ struct ToCompletionHandlerTests {
 
     returned.cancel(.doNotForwardIfOthersWaiting, reason: "not needed")
 
-    #expect(log.entries == ["cancelled not needed"])
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["cancelled not needed"])
+    expectEqual(other.state, "pending")
   }
 
   @Test("The handler runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     Future.succeeded(1).report(on: executor.executor, to: handle)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     executor.runAll()
 
-    #expect(log.entries == ["success 1"])
+    expectEqual(log.entries, ["success 1"])
   }
 
   @Test("A handler isolated to the main actor runs there")
@@ -70,8 +70,8 @@ struct ToCompletionHandlerTests {
 
     let reported = Future.succeeded(1).report(on: .main) { result in screen.text = "\((try? result.get()) ?? 0)" }
 
-    #expect(try await reported.value == 1)
-    #expect(await screen.text == "1")
+    try await expectEqual(reported.value, 1)
+    await expectEqual(screen.text, "1")
   }
 }
 

@@ -8,7 +8,7 @@ import Testing
 struct WaitingTests {
   @Test("A completed future returns its outcome at once")
   func completed() throws {
-    #expect(try Future.succeeded(1).wait(for: .zero)?.state == "success(1)")
+    try expectEqual(Future.succeeded(1).wait(for: .zero)?.state, "success(1)")
   }
 
   @Test("A wait that times out returns nil, withdraws its interest and makes no request")
@@ -19,8 +19,8 @@ struct WaitingTests {
     let outcome = try promise.future.wait(for: .zero)
 
     #expect(outcome == nil)
-    #expect(promise.future.tree().entries[0].consumers == 0)
-    #expect(log.entries == [])
+    expectEqual(promise.future.tree().entries[0].consumers, 0)
+    expectEqual(log.entries, [])
   }
 
   @Test("The blocked thread is a consumer until another thread completes the future")
@@ -34,7 +34,7 @@ struct WaitingTests {
     let outcome = try promise.future.wait(for: .seconds(60))
 
     thread.join()
-    #expect(outcome?.state == "success(1)")
+    expectEqual(outcome?.state, "success(1)")
   }
 
   @Test("The withheld request is delivered when the last wait times out (law 13, tokens)", .tags(.law13))
@@ -49,7 +49,7 @@ struct WaitingTests {
     let outcome = try promise.future.wait(for: .zero)
 
     #expect(outcome == nil)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test(
@@ -67,7 +67,7 @@ struct WaitingTests {
 
     first.succeed(1)
 
-    #expect(log.entries == ["pending", "success(4)"])
+    expectEqual(log.entries, ["pending", "success(4)"])
   }
 
   @Test("A wait inside a callback first runs the pending notifications of the same completion")
@@ -80,7 +80,7 @@ struct WaitingTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["success(2)"])
+    expectEqual(log.entries, ["success(2)"])
   }
 
   @Test("Waits can be nested")
@@ -96,7 +96,7 @@ struct WaitingTests {
 
     promises[0].succeed(0)
 
-    #expect(log.entries == ["1: success(2)", "0: success(1)"])
+    expectEqual(log.entries, ["1: success(2)", "0: success(1)"])
   }
 
   @Test("A wait on the serial executor that the future needs throws")
@@ -111,7 +111,7 @@ struct WaitingTests {
 
     executor.runNext(at: 1)
 
-    #expect(log.count == 1)
+    expectEqual(log.count, 1)
     #expect(log.entries[0].contains("on which the future \"later\" runs its body."))
     withExtendedLifetime(first) {}
   }
@@ -138,8 +138,8 @@ struct WaitingTests {
     let outcomes = try serial.sync { try [onOther.wait(for: .seconds(60)), onPool.wait(for: .seconds(60))] }
     let inPool = try concurrent.sync { try onPool.wait(for: .seconds(60)) }
 
-    #expect(outcomes.map { $0?.state } == ["success(1)", "success(2)"])
-    #expect(inPool?.state == "success(2)")
+    expectEqual(outcomes.map { $0?.state }, ["success(1)", "success(2)"])
+    expectEqual(inPool?.state, "success(2)")
   }
 
   @Test("A wait on the executor that a task needs throws")
@@ -157,7 +157,7 @@ struct WaitingTests {
 
     while log.count == 0, executor.runNext(at: executor.pendingCount - 1) {}
 
-    #expect(log.entries == ["WaitWouldHang"])
+    expectEqual(log.entries, ["WaitWouldHang"])
     executor.runAll()
     withExtendedLifetime(first) {}
   }
@@ -174,15 +174,15 @@ struct WaitingTests {
 
     promise.succeed(1)
 
-    #expect(log.entries.count == 1)
+    expectEqual(log.entries.count, 1)
     #expect(log.entries[0].contains("in the body of the future \"map\""))
-    #expect(box.value?.state == "success(1)")
+    expectEqual(box.value?.state, "success(1)")
   }
 
   @Test("A negative duration throws an error that names the function")
   func negative() {
     let error = #expect(throws: InvalidArgument.self) { try Future.succeeded(1).wait(for: .seconds(-1)) }
 
-    #expect(error?.function == "wait(for:)")
+    expectEqual(error?.function, "wait(for:)")
   }
 }

@@ -51,8 +51,8 @@ struct CancelAtEveryPointTests {
     if point != .running { request() }
 
     let expectation = Self.expected(point, options, shared: shared)
-    #expect(derived.state == expectation.state)
-    #expect(log.entries == expectation.log)
+    expectEqual(derived.state, expectation.state)
+    expectEqual(log.entries, expectation.log)
     #expect(!others.states().contains("cancelled"))
   }
 
@@ -76,7 +76,7 @@ struct CancelAtEveryPointTests {
     executor.runAll()
     inner.completeCancelled()
 
-    #expect(derived.state == (point == .completed ? "success(2)" : "cancelled"))
-    #expect(log.entries == [derived.state])
+    expectEqual(derived.state, (point == .completed ? "success(2)" : "cancelled"))
+    expectEqual(log.entries, [derived.state])
   }
 }

@@ -17,9 +17,9 @@ struct InterestCombinationTests {
     all.cancel()
     if answer == "ok" { lone.succeed(1) } else { lone.completeCancelled() }
 
-    #expect(log.entries == ["lone: plain"])
-    #expect(all.state == "cancelled")
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["lone: plain"])
+    expectEqual(all.state, "cancelled")
+    expectEqual(other.state, "pending")
   }
 
   // Law 3 (stopping where others wait)
@@ -33,8 +33,8 @@ struct InterestCombinationTests {
     all.cancel(.doNotForwardIfOthersWaiting)
     lone.succeed(1)
 
-    #expect(all.state == "cancelled")
-    #expect(other.state == "pending")
+    expectEqual(all.state, "cancelled")
+    expectEqual(other.state, "pending")
   }
 
   // Law 10 (one consumer, one count)
@@ -47,8 +47,8 @@ struct InterestCombinationTests {
 
     outer.succeed(1)
 
-    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
-    #expect(derived.state == "pending")
+    expectEqual(inner.future.cancel(.doNotForwardIfOthersWaiting).effect, .stored)
+    expectEqual(derived.state, "pending")
   }
 
   // Law 10 (one consumer, one count)
@@ -60,7 +60,7 @@ struct InterestCombinationTests {
 
     outer.complete(.completeUsing(inner.future))
 
-    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
+    expectEqual(inner.future.cancel(.doNotForwardIfOthersWaiting).effect, .stored)
   }
 
   // Law 10 (one consumer, one count)
@@ -74,7 +74,7 @@ struct InterestCombinationTests {
 
     let again = derived.cancelToken()
 
-    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(inner.future.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     withExtendedLifetime(again) {}
   }
 
@@ -88,10 +88,10 @@ struct InterestCombinationTests {
 
     let receipt = middle.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: ifOthers"])
     promise.completeCancelled()
-    #expect(middle.state == "cancelled")
+    expectEqual(middle.state, "cancelled")
   }
 
   // Law 10 (one consumer, one count)
@@ -108,8 +108,8 @@ struct InterestCombinationTests {
     executor.runAll()
 
     // The request stops at the source, which has another consumer: the branch ended there.
-    #expect(log.entries == [])
-    #expect([middle.state, other.state] == ["cancelled", "pending"])
+    expectEqual(log.entries, [])
+    expectEqual([middle.state, other.state], ["cancelled", "pending"])
   }
 
   // Laws 3 (stopping where others wait), 7 (handlers answer)
@@ -122,12 +122,12 @@ struct InterestCombinationTests {
     let second = promise.future.map { $0 }
     first.cancel(.doNotForwardIfOthersWaiting, reason: "first")
     promise.complete(.completeUsing(inner.future))
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     second.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["inner: ifOthers"])
-    #expect(inner.cancelRequest?.reason.message == "first")
+    expectEqual(log.entries, ["inner: ifOthers"])
+    expectEqual(inner.cancelRequest?.reason.message, "first")
   }
 
   // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
@@ -143,8 +143,8 @@ struct InterestCombinationTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(middle.reason?.message == "first")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(middle.reason?.message, "first")
   }
 
   // Laws 3 (stopping where others wait), 11 (bodies that have not begun)
@@ -156,13 +156,13 @@ struct InterestCombinationTests {
     let first = middle.map { $0 }
     let second = middle.map { $0 }
     first.cancel(reason: "first")
-    #expect(middle.state == "pending")
+    expectEqual(middle.state, "pending")
 
     second.cancel(.doNotForwardRequest)
 
-    #expect(middle.reason?.message == "first")
+    expectEqual(middle.reason?.message, "first")
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   // Laws 3 (stopping where others wait), 6 (shared futures)
@@ -173,11 +173,11 @@ struct InterestCombinationTests {
     let tokens = Locked((0..<3).map { _ in shared.cancelToken() })
     tokens.value[0].cancel(reason: "plain")
     tokens.value[1].cancel(.forceImmediately, reason: "force")
-    #expect(shared.state == "pending")
+    expectEqual(shared.state, "pending")
 
     _ = tokens.withLock { $0.removeLast() }
 
-    #expect(shared.reason?.message == "force")
+    expectEqual(shared.reason?.message, "force")
   }
 
   // Laws 3 (stopping where others wait), 14 (awaiting)
@@ -192,14 +192,14 @@ struct InterestCombinationTests {
 
     first.cancel()
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     second.cancel()
     executor.runAll()
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "first success(1)", "second success(1)"])
+    expectEqual(log.entries, ["source: ifOthers", "first success(1)", "second success(1)"])
   }
 
   // Laws 5 (force), 14 (awaiting)
@@ -220,8 +220,8 @@ struct InterestCombinationTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries.sorted() == ["CancellationError", "source: force"])
-    #expect(future.state == "cancelled")
+    expectEqual(log.entries.sorted(), ["CancellationError", "source: force"])
+    expectEqual(future.state, "cancelled")
   }
 
   // Law 16 (a dropped promise)

@@ -17,10 +17,10 @@ struct DoubtfulReadingsTests {
 
     promise.succeed(1)
     ended.remove()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     executor.runAll()
 
-    #expect(log.entries == ["kept success(1)"])
+    expectEqual(log.entries, ["kept success(1)"])
   }
 
   // Law 9 (handlers run)
@@ -42,7 +42,7 @@ struct DoubtfulReadingsTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["second"])
+    expectEqual(log.entries, ["second"])
   }
 
   @Test("A reason made elsewhere keeps its own file and line")
@@ -54,9 +54,9 @@ struct DoubtfulReadingsTests {
 
     promise.future.cancel(.forceImmediately, reason: reason)
 
-    #expect(promise.future.reason == reason)
-    #expect(promise.future.reason?.fileID.description == "Other/Place.swift")
-    #expect(promise.future.reason?.line == 7)
+    expectEqual(promise.future.reason, reason)
+    expectEqual(promise.future.reason?.fileID.description, "Other/Place.swift")
+    expectEqual(promise.future.reason?.line, 7)
   }
 
   @Test("A request that a handler forwards to another future keeps its file and line")
@@ -71,8 +71,8 @@ struct DoubtfulReadingsTests {
     let line: UInt = #line + 1
     promise.future.cancel(reason: "asked")
 
-    #expect(other.cancelRequest?.reason.message == "asked")
-    #expect(other.cancelRequest?.reason.line == line)
+    expectEqual(other.cancelRequest?.reason.message, "asked")
+    expectEqual(other.cancelRequest?.reason.line, line)
   }
 
   @Test("A promise completed with the reason of its request keeps the file and line of that request")
@@ -85,6 +85,6 @@ struct DoubtfulReadingsTests {
     promise.completeCancelled(try #require(promise.cancelRequest?.reason))
     sealed.complete(.cancelled(try #require(sealed.cancelRequest?.reason)))
 
-    #expect([promise.future.reason?.line, sealed.future.reason?.line] == [line, line])
+    expectEqual([promise.future.reason?.line, sealed.future.reason?.line], [line, line])
   }
 }

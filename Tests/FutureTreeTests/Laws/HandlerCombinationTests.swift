@@ -18,7 +18,7 @@ struct HandlerCombinationTests {
 
     promise.future.cancel()
 
-    #expect(log.entries.sorted() == ["inner", "outer"])
+    expectEqual(log.entries.sorted(), ["inner", "outer"])
   }
 
   // Law 9 (handlers run)
@@ -36,8 +36,8 @@ struct HandlerCombinationTests {
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["called"])
-    #expect(promise.future.state == "success(1)")
+    expectEqual(log.entries, ["called"])
+    expectEqual(promise.future.state, "success(1)")
   }
 
   // Laws 9 (handlers run), 12 (diamonds)
@@ -51,8 +51,8 @@ struct HandlerCombinationTests {
 
     all.cancel()
 
-    #expect(log.entries.count == 3)
-    #expect(log.entries.last == "failure(oops)")
+    expectEqual(log.entries.count, 3)
+    expectEqual(log.entries.last, "failure(oops)")
   }
 
   // Law 9 (handlers run)
@@ -61,8 +61,8 @@ struct HandlerCombinationTests {
     let promise = Promise<Int>()
     promise.future.cancel()
 
-    #expect(promise.future.cancel(.doNotForwardRequest).effect == .duplicate)
-    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .duplicate)
+    expectEqual(promise.future.cancel(.doNotForwardRequest).effect, .duplicate)
+    expectEqual(promise.future.cancel(.doNotForwardIfOthersWaiting).effect, .duplicate)
   }
 
   // Law 9 (handlers run)
@@ -76,9 +76,9 @@ struct HandlerCombinationTests {
 
     second.cancel(reason: "second")
 
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "first")
-    #expect(second.cancelRequest?.reason.message == "second")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "first")
+    expectEqual(second.cancelRequest?.reason.message, "second")
   }
 
   // Law 1 (requests, not commands)
@@ -96,8 +96,8 @@ struct HandlerCombinationTests {
       .success(log("onComplete \(outcome.state)", passing: 4))
     }
 
-    #expect(log.entries == ["map", "ensure", "onComplete success(3)"])
-    #expect([mapped, ensured, completed].states() == ["success(1)", "success(2)", "success(4)"])
+    expectEqual(log.entries, ["map", "ensure", "onComplete success(3)"])
+    expectEqual([mapped, ensured, completed].states(), ["success(1)", "success(2)", "success(4)"])
   }
 
   // Law 16 (a dropped promise), for executors
@@ -119,8 +119,8 @@ struct HandlerCombinationTests {
     let future = make(census.probe())
 
     #expect(future.isCompleted)
-    #expect(log.entries == [])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, [])
+    expectEqual(census.alive, 0)
   }
 
   // Laws 5 (force), 11 (bodies that have not begun)
@@ -137,8 +137,8 @@ struct HandlerCombinationTests {
     after.cancel(.forceImmediately)
     executor.runAll()
 
-    #expect(log.entries.sorted() == ["after", "before"])
-    #expect([before.state, after.state] == ["cancelled", "cancelled"])
+    expectEqual(log.entries.sorted(), ["after", "before"])
+    expectEqual([before.state, after.state], ["cancelled", "cancelled"])
   }
 
   // Law 20 (any depth)
@@ -172,7 +172,7 @@ struct HandlerCombinationTests {
       for future in [completedTail, askedTail, conditionalTail, other, forcedTail] { log(future.state) }
       log("\(droppedTail.outcomeIfCompleted?.error is BrokenPromise)")
     }
-    #expect(log.entries == ["success(1)", "cancelled", "cancelled", "pending", "cancelled", "true"])
+    expectEqual(log.entries, ["success(1)", "cancelled", "cancelled", "pending", "cancelled", "true"])
   }
 }
 

@@ -38,7 +38,7 @@ struct Law01RequestsNotCommandsTests {
 
     #expect(won)
     #expect(promise.future.isCompleted)
-    #expect(promise.future.state == first.state)
+    expectEqual(promise.future.state, first.state)
   }
 
   @Test("Every later attempt returns false and has no effect", arguments: Attempt.allCases, Attempt.allCases)
@@ -49,7 +49,7 @@ struct Law01RequestsNotCommandsTests {
     let won = later.run(on: promise)
 
     #expect(!won)
-    #expect(promise.future.state == first.state)
+    expectEqual(promise.future.state, first.state)
   }
 
   @Test("A promise sealed onto a pending future refuses every later attempt", arguments: Attempt.allCases)
@@ -61,9 +61,9 @@ struct Law01RequestsNotCommandsTests {
     let won = later.run(on: promise)
 
     #expect(!won)
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
     inner.succeed(7)
-    #expect(promise.future.state == "success(7)")
+    expectEqual(promise.future.state, "success(7)")
   }
 
   @Test("Every consumer and observer is notified exactly once")
@@ -77,7 +77,7 @@ struct Law01RequestsNotCommandsTests {
     promise.succeed(2)
     promise.fail(Oops())
 
-    #expect(log.entries == ["map 1", "observe success(1)"])
+    expectEqual(log.entries, ["map 1", "observe success(1)"])
     #expect(mapped.isCompleted)
   }
 
@@ -87,11 +87,11 @@ struct Law01RequestsNotCommandsTests {
 
     promise.future.cancel()
 
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
     #expect(!promise.future.isCompleted)
     #expect(promise.future.outcomeIfCompleted == nil)
     #expect(promise.succeed(1))
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("A success after a request completes the source with success, and the derived future with cancelled")
@@ -104,9 +104,9 @@ struct Law01RequestsNotCommandsTests {
     let won = promise.succeed(1)
 
     #expect(won)
-    #expect(promise.future.state == "success(1)")
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == ["source: plain"])
+    expectEqual(promise.future.state, "success(1)")
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A request to a completed future changes nothing")
@@ -118,9 +118,9 @@ struct Law01RequestsNotCommandsTests {
     promise.future.cancel()
     promise.future.cancel(.forceImmediately)
 
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
     #expect(promise.future.cancelRequest == nil)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("A completion through the request loses to an earlier completion")
@@ -136,8 +136,8 @@ struct Law01RequestsNotCommandsTests {
 
     let won = received.value?.complete(.success(2))
 
-    #expect(won == false)
-    #expect(promise.future.state == "success(1)")
+    expectEqual(won, false)
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("An answer after a completion inside its own handler has no effect")
@@ -150,7 +150,7 @@ struct Law01RequestsNotCommandsTests {
 
     promise.future.cancel()
 
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("A promise completed with its own future fails")

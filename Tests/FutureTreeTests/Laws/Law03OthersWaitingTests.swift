@@ -13,10 +13,10 @@ struct Law03OthersWaitingTests {
 
     requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     #expect(promise.future.cancelRequest == nil)
     promise.succeed(1)
-    #expect(other.state == "success(2)")
+    expectEqual(other.state, "success(2)")
   }
 
   @Test("The branch with no consumer but the requester completes cancelled at once, with the reason")
@@ -29,10 +29,10 @@ struct Law03OthersWaitingTests {
 
     third.cancel(.doNotForwardIfOthersWaiting, reason: "left")
 
-    #expect([first.state, second.state, third.state] == ["cancelled", "cancelled", "cancelled"])
-    #expect(third.reason?.message == "left")
-    #expect(other.state == "pending")
-    #expect(promise.future.state == "pending")
+    expectEqual([first.state, second.state, third.state], ["cancelled", "cancelled", "cancelled"])
+    expectEqual(third.reason?.message, "left")
+    expectEqual(other.state, "pending")
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("The branch of every operator ends at once if its upstream has another consumer", arguments: Step.every)
@@ -44,9 +44,9 @@ struct Law03OthersWaitingTests {
 
     requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(requester.state == "cancelled")
-    #expect(other.state == "pending")
-    #expect(log.entries == [])
+    expectEqual(requester.state, "cancelled")
+    expectEqual(other.state, "pending")
+    expectEqual(log.entries, [])
   }
 
   @Test("A request is forwarded as usual where no other consumer waits", arguments: Step.every)
@@ -57,8 +57,8 @@ struct Law03OthersWaitingTests {
 
     requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(requester.state == "pending")
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(requester.state, "pending")
   }
 
   @Test("A request stops at its target if the target has a consumer")
@@ -69,9 +69,9 @@ struct Law03OthersWaitingTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
-    #expect([promise.future.state, consumer.state] == ["pending", "pending"])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
+    expectEqual([promise.future.state, consumer.state], ["pending", "pending"])
   }
 
   @Test("A request stops at the first future on its path that has another consumer")
@@ -84,9 +84,9 @@ struct Law03OthersWaitingTests {
 
     requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     #expect(middle.cancelRequest == nil)
-    #expect([middle.state, requester.state, other.state] == ["pending", "cancelled", "pending"])
+    expectEqual([middle.state, requester.state, other.state], ["pending", "cancelled", "pending"])
   }
 
   @Test("The option takes precedence over force: a future with another consumer is not forced")
@@ -97,9 +97,9 @@ struct Law03OthersWaitingTests {
 
     let receipt = promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately])
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
-    #expect([promise.future.state, consumer.state] == ["pending", "pending"])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
+    expectEqual([promise.future.state, consumer.state], ["pending", "pending"])
   }
 
   @Test("A request with force completes a target without consumers")
@@ -109,8 +109,8 @@ struct Law03OthersWaitingTests {
 
     promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately])
 
-    #expect(promise.future.state == "cancelled")
-    #expect(log.entries == ["source: ifOthers+force"])
+    expectEqual(promise.future.state, "cancelled")
+    expectEqual(log.entries, ["source: ifOthers+force"])
   }
 
   @Test("A token requests cancellation as itself: the request of the only token is delivered")
@@ -121,8 +121,8 @@ struct Law03OthersWaitingTests {
 
     let receipt = token.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("The request of a token is withheld by another token and by a derived future")
@@ -135,8 +135,8 @@ struct Law03OthersWaitingTests {
 
     let receipt = requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 2))
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .withheld(by: 2))
+    expectEqual(log.entries, [])
     withExtendedLifetime((token, derived)) {}
   }
 
@@ -148,8 +148,8 @@ struct Law03OthersWaitingTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
     withExtendedLifetime(token) {}
   }
 
@@ -163,8 +163,8 @@ struct Law03OthersWaitingTests {
 
     let receipt = second.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: ifOthers"])
     withExtendedLifetime(first) {}
   }
 
@@ -178,6 +178,6 @@ struct Law03OthersWaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 }

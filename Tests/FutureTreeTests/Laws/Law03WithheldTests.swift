@@ -14,13 +14,13 @@ struct Law03WithheldTests {
 
     first.cancel(.doNotForwardIfOthersWaiting)
     second.cancel(.doNotForwardIfOthersWaiting)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     third.cancel(.doNotForwardIfOthersWaiting)
     third.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
     // The last request arrived: its branch waits for the outcome. The others ended when they were withheld.
-    #expect([first.state, second.state, third.state] == ["cancelled", "cancelled", "pending"])
+    expectEqual([first.state, second.state, third.state], ["cancelled", "cancelled", "pending"])
   }
 
   @Test("A withheld request keeps its own options and reason")
@@ -37,8 +37,8 @@ struct Law03WithheldTests {
     token.cancel(.doNotForwardIfOthersWaiting, reason: "mine")
     other.value = nil
 
-    #expect(log.entries == ["ifOthers mine"])
-    #expect(promise.cancelRequest?.reason.message == "mine")
+    expectEqual(log.entries, ["ifOthers mine"])
+    expectEqual(promise.cancelRequest?.reason.message, "mine")
   }
 
   @Test("The earliest of equal requests is delivered, even if the last consumer requests with another reason")
@@ -52,7 +52,7 @@ struct Law03WithheldTests {
     tokens[1].cancel(.doNotForwardIfOthersWaiting, reason: "second")
     tokens[2].cancel(.doNotForwardIfOthersWaiting, reason: "third")
 
-    #expect(promise.cancelRequest?.reason.message == "first")
+    expectEqual(promise.cancelRequest?.reason.message, "first")
   }
 
   @Test("The strongest withheld request is delivered, even if a weaker request came earlier")
@@ -67,8 +67,8 @@ struct Law03WithheldTests {
     second.cancel(reason: "strong")
     last.value = nil
 
-    #expect(promise.cancelRequest?.reason.message == "strong")
-    #expect(promise.cancelRequest?.options == [])
+    expectEqual(promise.cancelRequest?.reason.message, "strong")
+    expectEqual(promise.cancelRequest?.options, [])
   }
 
   @Test("A withheld request with force is applied when it is delivered")
@@ -78,11 +78,11 @@ struct Law03WithheldTests {
     let other = Locked<CancelToken?>(promise.future.cancelToken())
 
     token.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "now")
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
     other.value = nil
 
-    #expect(promise.future.state == "cancelled")
-    #expect(promise.future.reason?.message == "now")
+    expectEqual(promise.future.state, "cancelled")
+    expectEqual(promise.future.reason?.message, "now")
   }
 
   @Test("A consumer that subscribes later withholds an earlier request as well")
@@ -95,10 +95,10 @@ struct Law03WithheldTests {
     let late = promise.future.map { $0 }
 
     other.value = nil
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     late.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("Two consumers of a future with an inner future count as one consumer of the inner future")
@@ -112,10 +112,10 @@ struct Law03WithheldTests {
     outer.succeed(1)
 
     first.cancel(.doNotForwardIfOthersWaiting)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     second.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["inner: ifOthers"])
+    expectEqual(log.entries, ["inner: ifOthers"])
   }
 
   @Test("A withheld request changes nothing if the future completes")
@@ -128,7 +128,7 @@ struct Law03WithheldTests {
 
     promise.succeed(1)
 
-    #expect([promise.future.state, requester.state, other.state] == ["success(1)", "cancelled", "success(1)"])
-    #expect(log.entries == [])
+    expectEqual([promise.future.state, requester.state, other.state], ["success(1)", "cancelled", "success(1)"])
+    expectEqual(log.entries, [])
   }
 }

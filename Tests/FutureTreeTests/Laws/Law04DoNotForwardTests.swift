@@ -14,11 +14,11 @@ struct Law04DoNotForwardTests {
 
     derived.cancel(.doNotForwardRequest, reason: "alone")
 
-    #expect(derived.state == "cancelled")
-    #expect(derived.reason?.message == "alone")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(derived.reason?.message, "alone")
+    expectEqual(log.entries, [])
     #expect(promise.future.cancelRequest == nil)
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("A detached future has no interest: the request of the other consumer is delivered", arguments: Step.every)
@@ -31,7 +31,7 @@ struct Law04DoNotForwardTests {
     derived.cancel(.doNotForwardRequest)
     other.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("The last consumer that detaches delivers the withheld request")
@@ -44,8 +44,8 @@ struct Law04DoNotForwardTests {
 
     last.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(last.state == "cancelled")
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(last.state, "cancelled")
   }
 
   @Test("A source runs its own handlers, and their answers apply")
@@ -57,8 +57,8 @@ struct Law04DoNotForwardTests {
     continuing.future.cancel(.doNotForwardRequest)
     answering.future.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["continuing: doNotForward", "answering: doNotForward"])
-    #expect([continuing.future.state, answering.future.state] == ["pending", "success(5)"])
+    expectEqual(log.entries, ["continuing: doNotForward", "answering: doNotForward"])
+    expectEqual([continuing.future.state, answering.future.state], ["pending", "success(5)"])
   }
 
   @Test("A request that detaches a derived future does not use up a later request to the source")
@@ -70,8 +70,8 @@ struct Law04DoNotForwardTests {
 
     let receipt = promise.future.cancel()
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: plain"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A request to a source does not use up a stronger one: a handler installed later receives the stronger request")
@@ -87,7 +87,7 @@ struct Law04DoNotForwardTests {
     }
 
     #expect(receipt.effect != .duplicate)
-    #expect(log.entries == ["source: doNotForward", "later: plain"])
+    expectEqual(log.entries, ["source: doNotForward", "later: plain"])
   }
 
   @Test("A sealed source detaches: the future it was sealed onto is not asked")
@@ -100,9 +100,9 @@ struct Law04DoNotForwardTests {
     outer.future.cancel(.doNotForwardRequest)
 
     // A sealed promise waits for another future, as a derived future does: it detaches from that future.
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     #expect(inner.future.cancelRequest == nil)
-    #expect(outer.future.state == "cancelled")
+    expectEqual(outer.future.state, "cancelled")
   }
 
   @Test("Consumers of a detached future complete cancelled, and the rest of the tree continues")
@@ -115,7 +115,7 @@ struct Law04DoNotForwardTests {
     middle.cancel(.doNotForwardRequest)
     promise.succeed(1)
 
-    #expect([middle.state, consumer.state, sibling.state] == ["cancelled", "cancelled", "success(1)"])
+    expectEqual([middle.state, consumer.state, sibling.state], ["cancelled", "cancelled", "success(1)"])
   }
 
   @Test("The body of a detached future does not run when its former upstream completes")
@@ -127,8 +127,8 @@ struct Law04DoNotForwardTests {
     derived.cancel(.doNotForwardRequest)
     promise.succeed(1)
 
-    #expect(log.entries == [])
-    #expect(derived.state == "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("A future that waits for an inner future detaches from it")
@@ -139,9 +139,9 @@ struct Law04DoNotForwardTests {
 
     derived.cancel(.doNotForwardRequest)
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == [])
-    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(inner.future.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
   }
 
   @Test("A join detaches from all its inputs")
@@ -153,9 +153,9 @@ struct Law04DoNotForwardTests {
 
     all.cancel(.doNotForwardRequest)
 
-    #expect(all.state == "cancelled")
-    #expect(log.entries == [])
-    #expect(first.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
-    #expect(second.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(all.state, "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(first.future.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
+    expectEqual(second.future.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
   }
 }

@@ -20,9 +20,9 @@ struct Law05ForceTests {
 
     promise.future.cancel(.forceImmediately, reason: "now")
 
-    #expect(promise.future.state == "cancelled")
-    #expect(promise.future.reason?.message == "now")
-    #expect(log.entries == ["second: force", "first: force"])
+    expectEqual(promise.future.state, "cancelled")
+    expectEqual(promise.future.reason?.message, "now")
+    expectEqual(log.entries, ["second: force", "first: force"])
     #expect(!promise.succeed(2))
   }
 
@@ -34,10 +34,10 @@ struct Law05ForceTests {
 
     derived.cancel(.forceImmediately, reason: "now")
 
-    #expect(derived.state == "cancelled")
-    #expect(promise.future.state == "pending")
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "now")
+    expectEqual(derived.state, "cancelled")
+    expectEqual(promise.future.state, "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "now")
   }
 
   @Test("Only the target is forced: every future upstream waits for its outcome")
@@ -48,10 +48,10 @@ struct Law05ForceTests {
 
     derived.cancel(.forceImmediately)
 
-    #expect([promise.future.state, middle.state, derived.state] == ["pending", "pending", "cancelled"])
+    expectEqual([promise.future.state, middle.state, derived.state], ["pending", "pending", "cancelled"])
     promise.succeed(1)
-    #expect(middle.state == "success(1)")
-    #expect(derived.state == "cancelled")
+    expectEqual(middle.state, "success(1)")
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("The other options go upstream: with doNotForwardIfOthersWaiting a source with another consumer is not asked")
@@ -63,9 +63,9 @@ struct Law05ForceTests {
 
     derived.cancel([.forceImmediately, .doNotForwardIfOthersWaiting])
 
-    #expect(derived.state == "cancelled")
-    #expect(other.state == "pending")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(other.state, "pending")
+    expectEqual(log.entries, [])
   }
 
   @Test("Force without other options asks a source with other consumers, which stay pending")
@@ -77,8 +77,8 @@ struct Law05ForceTests {
 
     derived.cancel(.forceImmediately)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(other.state, "pending")
   }
 
   @Test("A future that a running body returns later is also asked to cancel, without force")
@@ -96,10 +96,10 @@ struct Law05ForceTests {
 
     executor.runAll()
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == ["asked", "inner: plain"])
-    #expect(inner.cancelRequest?.reason.message == "now")
-    #expect(inner.future.state == "pending")
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, ["asked", "inner: plain"])
+    expectEqual(inner.cancelRequest?.reason.message, "now")
+    expectEqual(inner.future.state, "pending")
   }
 
   @Test("A future that a running body returns in a completion is also asked to cancel, without force")
@@ -116,8 +116,8 @@ struct Law05ForceTests {
 
     executor.runAll()
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, ["inner: plain"])
   }
 
   @Test("A future that is forced after a request completes at once")
@@ -128,8 +128,8 @@ struct Law05ForceTests {
 
     promise.future.cancel(.forceImmediately)
 
-    #expect(promise.future.state == "cancelled")
-    #expect(log.entries == ["source: plain"])
+    expectEqual(promise.future.state, "cancelled")
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A sealed future is forced, and the future it was sealed onto is asked without the force")
@@ -141,9 +141,9 @@ struct Law05ForceTests {
 
     outer.future.cancel(.forceImmediately)
 
-    #expect(outer.future.state == "cancelled")
-    #expect(inner.future.state == "pending")
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(outer.future.state, "cancelled")
+    expectEqual(inner.future.state, "pending")
+    expectEqual(log.entries, ["inner: plain"])
   }
 
   @Test("A forced join completes, and its inputs are asked without the force")
@@ -155,9 +155,9 @@ struct Law05ForceTests {
 
     all.cancel(.forceImmediately)
 
-    #expect(all.state == "cancelled")
-    #expect([first.future.state, second.future.state] == ["pending", "pending"])
-    #expect(log.entries.sorted() == ["first: plain", "second: plain"])
+    expectEqual(all.state, "cancelled")
+    expectEqual([first.future.state, second.future.state], ["pending", "pending"])
+    expectEqual(log.entries.sorted(), ["first: plain", "second: plain"])
   }
 
   @Test("Force with doNotForwardRequest completes this future, and no other future is asked")
@@ -168,8 +168,8 @@ struct Law05ForceTests {
 
     derived.cancel([.forceImmediately, .doNotForwardRequest])
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, [])
     #expect(promise.future.cancelRequest == nil)
   }
 
@@ -180,6 +180,6 @@ struct Law05ForceTests {
 
     promise.future.cancel(.forceImmediately)
 
-    #expect(consumer.state == "cancelled")
+    expectEqual(consumer.state, "cancelled")
   }
 }

@@ -13,8 +13,8 @@ struct Law06SharedTests {
   func sameFuture() {
     let promise = Promise<Int>()
 
-    #expect(promise.future.shared() == promise.future)
-    #expect(Future.succeeded(1).shared().state == "success(1)")
+    expectEqual(promise.future.shared(), promise.future)
+    expectEqual(Future.succeeded(1).shared().state, "success(1)")
   }
 
   @Test("A request to a shared future with other consumers is withheld, whatever its options", arguments: everyOption)
@@ -26,11 +26,11 @@ struct Law06SharedTests {
 
     let receipt = shared.cancel(options)
 
-    #expect(receipt.effect == .withheld(by: 2))
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .withheld(by: 2))
+    expectEqual(log.entries, [])
     #expect(shared.cancelRequest == nil)
-    #expect(consumers.states() == ["pending", "pending"])
-    #expect(shared.state == "pending")
+    expectEqual(consumers.states(), ["pending", "pending"])
+    expectEqual(shared.state, "pending")
   }
 
   @Test("A request by a token of a shared future is withheld, whatever its options", arguments: everyOption)
@@ -43,9 +43,9 @@ struct Law06SharedTests {
 
     let receipt = token.cancel(options)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
-    #expect([shared.state, other.state] == ["pending", "pending"])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
+    expectEqual([shared.state, other.state], ["pending", "pending"])
   }
 
   @Test("A request through a consumer is withheld, and its branch ends, whatever its options", arguments: everyOption)
@@ -58,9 +58,9 @@ struct Law06SharedTests {
 
     requester.cancel(options)
 
-    #expect(requester.state == "cancelled")
-    #expect(other.state == "pending")
-    #expect(log.entries == [])
+    expectEqual(requester.state, "cancelled")
+    expectEqual(other.state, "pending")
+    expectEqual(log.entries, [])
     #expect(shared.cancelRequest == nil)
   }
 
@@ -73,9 +73,9 @@ struct Law06SharedTests {
 
     let receipt = only.cancel()
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: plain"])
-    #expect(only.state == "pending")
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(only.state, "pending")
   }
 
   @Test("A withheld request is delivered with its own options when the other consumers withdraw")
@@ -89,8 +89,8 @@ struct Law06SharedTests {
     first.cancel(reason: "first")
     second.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "first")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "first")
   }
 
   @Test("A withheld force is applied when the other consumers withdraw")
@@ -101,10 +101,10 @@ struct Law06SharedTests {
     let other = Locked<CancelToken?>(shared.cancelToken())
 
     token.cancel(.forceImmediately)
-    #expect(shared.state == "pending")
+    expectEqual(shared.state, "pending")
     other.value = nil
 
-    #expect(shared.state == "cancelled")
+    expectEqual(shared.state, "cancelled")
   }
 
   @Test("shared() protects the marked future, not its upstream")
@@ -116,8 +116,8 @@ struct Law06SharedTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["source: plain"])
-    #expect(consumers.states() == ["cancelled", "cancelled"])
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(consumers.states(), ["cancelled", "cancelled"])
   }
 
   @Test("A sibling of the marked future can still cancel their source")
@@ -130,7 +130,7 @@ struct Law06SharedTests {
 
     sibling.cancel()
 
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
     withExtendedLifetime(consumer) {}
   }
 
@@ -144,8 +144,8 @@ struct Law06SharedTests {
     _ = promise.future.shared()
     first.cancel()
 
-    #expect(log.entries == [])
-    #expect([first.state, second.state] == ["cancelled", "pending"])
+    expectEqual(log.entries, [])
+    expectEqual([first.state, second.state], ["cancelled", "pending"])
   }
 
   @Test("A request through a join leaves a shared input to its other consumer")
@@ -159,12 +159,12 @@ struct Law06SharedTests {
 
     all.cancel()
 
-    #expect(log.entries == ["lone: plain"])
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["lone: plain"])
+    expectEqual(other.state, "pending")
     // Two readings: the join is a branch that ends at once, or it waits for the input that was asked. One of its inputs
     // was asked, so the join waits for the outcome of that input.
     lone.completeCancelled()
-    #expect(all.state == "cancelled")
+    expectEqual(all.state, "cancelled")
   }
 
   @Test("A plain request to a consumer of a shared future completes it, even if it has a consumer of its own")
@@ -180,8 +180,8 @@ struct Law06SharedTests {
 
     asked.cancel()
 
-    #expect([asked.state, consumer.state, other.state] == ["cancelled", "cancelled", "pending"])
-    #expect(log.entries == [])
+    expectEqual([asked.state, consumer.state, other.state], ["cancelled", "cancelled", "pending"])
+    expectEqual(log.entries, [])
   }
 
   @Test("A request with doNotForwardIfOthersWaiting to a consumer of a shared future completes no future")
@@ -193,7 +193,7 @@ struct Law06SharedTests {
 
     let receipt = asked.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect([asked.state, consumer.state] == ["pending", "pending"])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual([asked.state, consumer.state], ["pending", "pending"])
   }
 }

@@ -11,9 +11,9 @@ struct Law07HandlersAnswerTests {
 
     promise.future.cancel()
 
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
     #expect(promise.succeed(1))
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
   }
 
   static let completions: [(Completion<Int>, String)] = [
@@ -29,7 +29,7 @@ struct Law07HandlersAnswerTests {
 
     promise.future.cancel()
 
-    #expect(promise.future.state == state)
+    expectEqual(promise.future.state, state)
     #expect(!promise.succeed(9))
   }
 
@@ -43,8 +43,8 @@ struct Law07HandlersAnswerTests {
     plain.future.cancel(reason: "asked")
     own.future.cancel(reason: "asked")
 
-    #expect(plain.future.reason?.message == "asked")
-    #expect(own.future.reason?.message == "own")
+    expectEqual(plain.future.reason?.message, "asked")
+    expectEqual(own.future.reason?.message, "own")
   }
 
   // Law 11 (bodies that have not begun): `ensure` of the same source keeps the success.
@@ -61,9 +61,9 @@ struct Law07HandlersAnswerTests {
     first.cancel()
     second.cancel()
 
-    #expect(first.state == "failure(oops)")
-    #expect(second.state == "cancelled")
-    #expect(third.state == "success(1)")
+    expectEqual(first.state, "failure(oops)")
+    expectEqual(second.state, "cancelled")
+    expectEqual(third.state, "success(1)")
   }
 
   @Test("completeUsing seals the promise: only the given future completes it")
@@ -73,12 +73,12 @@ struct Law07HandlersAnswerTests {
     promise.onRequestCancel { _ in .complete(.completeUsing(cleanUp.future)) }
 
     promise.future.cancel()
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
     #expect(!promise.succeed(1))
     #expect(!promise.completeCancelled())
     cleanUp.succeed(2)
 
-    #expect(promise.future.state == "success(2)")
+    expectEqual(promise.future.state, "success(2)")
   }
 
   @Test("completeUsing releases the handlers of the promise")
@@ -97,8 +97,8 @@ struct Law07HandlersAnswerTests {
 
     promise.future.cancel()
 
-    #expect(promise.future.state == "pending")
-    #expect(census.alive == 0)
+    expectEqual(promise.future.state, "pending")
+    expectEqual(census.alive, 0)
   }
 
   @Test("An owner that seals the promise releases its handlers without a call")
@@ -119,8 +119,8 @@ struct Law07HandlersAnswerTests {
     promise.complete(.completeUsing(inner.future))
     promise.future.cancel()
 
-    #expect(log.entries == [])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, [])
+    expectEqual(census.alive, 0)
   }
 
   @Test("A promise sealed onto a completed future completes at once")
@@ -129,7 +129,7 @@ struct Law07HandlersAnswerTests {
 
     promise.complete(.completeUsing(.cancelled("gone")))
 
-    #expect(promise.future.reason?.message == "gone")
+    expectEqual(promise.future.reason?.message, "gone")
   }
 
   @Test("A sealed promise may be dropped: its future completes as the other does")
@@ -144,7 +144,7 @@ struct Law07HandlersAnswerTests {
 
     inner.succeed(1)
 
-    #expect(future.state == "success(1)")
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A received request completes its future later, once")
@@ -156,15 +156,15 @@ struct Law07HandlersAnswerTests {
       return .continue
     }
     promise.future.cancel(reason: "asked")
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
 
     let won = received.value?.complete(.cancelled)
     let again = received.value?.complete(.success(1))
 
-    #expect(won == true)
-    #expect(again == false)
-    #expect(promise.future.state == "cancelled")
-    #expect(promise.future.reason?.message == "asked")
+    expectEqual(won, true)
+    expectEqual(again, false)
+    expectEqual(promise.future.state, "cancelled")
+    expectEqual(promise.future.reason?.message, "asked")
   }
 
   @Test("A received request can seal its future onto another")
@@ -180,7 +180,7 @@ struct Law07HandlersAnswerTests {
     #expect(!promise.succeed(1))
     cleanUp.succeed(2)
 
-    #expect(promise.future.state == "success(2)")
+    expectEqual(promise.future.state, "success(2)")
   }
 
   @Test("A handler that uses its request does not retain its promise")
@@ -198,7 +198,7 @@ struct Law07HandlersAnswerTests {
 
     _ = makeFuture()
 
-    #expect(log.entries == ["broken"])
+    expectEqual(log.entries, ["broken"])
   }
 
   @Test("A received request has the options and the reason")
@@ -212,6 +212,6 @@ struct Law07HandlersAnswerTests {
 
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "why")
 
-    #expect(log.entries == ["ifOthers: why"])
+    expectEqual(log.entries, ["ifOthers: why"])
   }
 }

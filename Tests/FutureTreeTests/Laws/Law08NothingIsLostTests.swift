@@ -16,9 +16,9 @@ struct Law08NothingIsLostTests {
       return .complete(.cancelled)
     }
 
-    #expect(receipt.effect == .stored)
-    #expect(log.entries == ["ifOthers early"])
-    #expect(promise.future.reason?.message == "early")
+    expectEqual(receipt.effect, .stored)
+    expectEqual(log.entries, ["ifOthers early"])
+    expectEqual(promise.future.reason?.message, "early")
   }
 
   @Test("A request through every operator is stored at the source", arguments: Step.every)
@@ -33,9 +33,9 @@ struct Law08NothingIsLostTests {
       return .complete(.cancelled)
     }
 
-    #expect(receipt.effect == .stored)
-    #expect(log.entries == ["late: plain"])
-    #expect(derived.state == "cancelled")
+    expectEqual(receipt.effect, .stored)
+    expectEqual(log.entries, ["late: plain"])
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("The strongest stored request is delivered once to a handler")
@@ -51,7 +51,7 @@ struct Law08NothingIsLostTests {
       return .continue
     }
 
-    #expect(log.entries == ["plain strong"])
+    expectEqual(log.entries, ["plain strong"])
   }
 
   @Test("A handler with an executor that is installed later runs on that executor")
@@ -66,9 +66,9 @@ struct Law08NothingIsLostTests {
       return .continue
     }
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     executor.runAll()
-    #expect(log.entries == ["called"])
+    expectEqual(log.entries, ["called"])
   }
 
   @Test("A stored request is delivered to a future onto which the promise is sealed later")
@@ -80,8 +80,8 @@ struct Law08NothingIsLostTests {
 
     promise.complete(.completeUsing(inner.future))
 
-    #expect(log.entries == ["inner: plain"])
-    #expect(inner.cancelRequest?.reason.message == "early")
+    expectEqual(log.entries, ["inner: plain"])
+    expectEqual(inner.cancelRequest?.reason.message, "early")
   }
 
   @Test("A request that arrives while a body runs is delivered to the future that the body returns")
@@ -98,10 +98,10 @@ struct Law08NothingIsLostTests {
 
     executor.runAll()
 
-    #expect(log.entries == ["inner: plain"])
-    #expect(derived.state == "pending")
+    expectEqual(log.entries, ["inner: plain"])
+    expectEqual(derived.state, "pending")
     inner.completeCancelled()
-    #expect(derived.state == "cancelled")
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("Continue does not consume a request: a handler installed later receives it too")
@@ -115,8 +115,8 @@ struct Law08NothingIsLostTests {
       return .complete(.success(2))
     }
 
-    #expect(log.entries == ["first: plain", "second"])
-    #expect(promise.future.state == "success(2)")
+    expectEqual(log.entries, ["first: plain", "second"])
+    expectEqual(promise.future.state, "success(2)")
   }
 
   @Test("Continue does not consume a request: a future linked later receives it too")
@@ -128,7 +128,7 @@ struct Law08NothingIsLostTests {
 
     promise.complete(.completeUsing(inner.future))
 
-    #expect(log.entries == ["outer: plain", "inner: plain"])
+    expectEqual(log.entries, ["outer: plain", "inner: plain"])
   }
 
   @Test("Complete consumes a request: the clean-up future of a handler does not receive it")
@@ -139,7 +139,7 @@ struct Law08NothingIsLostTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["outer: plain"])
+    expectEqual(log.entries, ["outer: plain"])
     #expect(cleanUp.future.cancelRequest == nil)
   }
 
@@ -159,8 +159,8 @@ struct Law08NothingIsLostTests {
 
     received.value?.complete(.completeUsing(cleanUp.future))
 
-    #expect(log.entries == [])
-    #expect(promise.future.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("A future without any handler ignores the request and reports it as stored")
@@ -169,10 +169,10 @@ struct Law08NothingIsLostTests {
 
     let receipt = promise.future.cancel()
 
-    #expect(receipt.effect == .stored)
-    #expect(promise.future.state == "pending")
+    expectEqual(receipt.effect, .stored)
+    expectEqual(promise.future.state, "pending")
     promise.succeed(1)
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("The clean-up future of onComplete is asked after a success and after a failure", arguments: ["ok", "bad"])
@@ -185,8 +185,8 @@ struct Law08NothingIsLostTests {
 
     if outcome == "ok" { promise.succeed(1) } else { promise.fail(Oops()) }
 
-    #expect(log.entries == ["source: plain", "clean-up: plain"])
-    #expect(derived.state == "pending")
+    expectEqual(log.entries, ["source: plain", "clean-up: plain"])
+    expectEqual(derived.state, "pending")
   }
 
   @Test("The clean-up future of onComplete is not asked after a cancellation")
@@ -199,9 +199,9 @@ struct Law08NothingIsLostTests {
 
     promise.completeCancelled()
 
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
     cleanUp.succeed(3)
-    #expect(derived.state == "success(3)")
+    expectEqual(derived.state, "success(3)")
   }
 
   @Test("A first request that arrives during clean-up after a cancellation does not reach the clean-up future")
@@ -215,8 +215,8 @@ struct Law08NothingIsLostTests {
 
     derived.cancel()
 
-    #expect(log.entries == [])
-    #expect(derived.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(derived.state, "pending")
   }
 
   @Test("The clean-up future continues when its derived future is forced or detaches")
@@ -229,9 +229,9 @@ struct Law08NothingIsLostTests {
     forced.cancel(.forceImmediately)
     detaching.cancel(.doNotForwardRequest)
 
-    #expect([forced.state, detaching.state] == ["cancelled", "cancelled"])
-    #expect(log.entries == [])
-    #expect(cleanUp.future.state == "pending")
+    expectEqual([forced.state, detaching.state], ["cancelled", "cancelled"])
+    expectEqual(log.entries, [])
+    expectEqual(cleanUp.future.state, "pending")
   }
 
   @Test("cancelRequest of a future and a promise returns the request received")
@@ -241,13 +241,13 @@ struct Law08NothingIsLostTests {
     #expect(promise.future.cancelRequest == nil)
 
     promise.future.cancel(.doNotForwardIfOthersWaiting, reason: "first")
-    #expect(promise.cancelRequest?.options == .doNotForwardIfOthersWaiting)
-    #expect(promise.cancelRequest?.reason.message == "first")
+    expectEqual(promise.cancelRequest?.options, .doNotForwardIfOthersWaiting)
+    expectEqual(promise.cancelRequest?.reason.message, "first")
     promise.future.cancel(reason: "second")
 
-    #expect(promise.cancelRequest?.options == [])
-    #expect(promise.future.cancelRequest?.options == [])
-    #expect(promise.future.cancelRequest?.reason.message == "second")
+    expectEqual(promise.cancelRequest?.options, [])
+    expectEqual(promise.future.cancelRequest?.options, [])
+    expectEqual(promise.future.cancelRequest?.reason.message, "second")
   }
 
   @Test("cancelRequest returns the request after completion too")
@@ -257,7 +257,7 @@ struct Law08NothingIsLostTests {
 
     promise.succeed(1)
 
-    #expect(promise.future.cancelRequest?.reason.message == "asked")
+    expectEqual(promise.future.cancelRequest?.reason.message, "asked")
   }
 
   @Test("cancelRequest does not return a withheld request")

@@ -21,7 +21,7 @@ struct Law09HandlersRunTests {
 
     future.cancel()
 
-    #expect(log.entries == ["pending"])
+    expectEqual(log.entries, ["pending"])
   }
 
   @Test("The handler installed last runs first")
@@ -37,7 +37,7 @@ struct Law09HandlersRunTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["third", "second", "first"])
+    expectEqual(log.entries, ["third", "second", "first"])
   }
 
   @Test("Each handler runs at most once, whatever number and strength of requests follow")
@@ -53,7 +53,7 @@ struct Law09HandlersRunTests {
     future.cancelToken().cancel()
     future.cancel(.forceImmediately)
 
-    #expect(log.entries == ["source: doNotForward"])
+    expectEqual(log.entries, ["source: doNotForward"])
   }
 
   @Test("All handlers run, even after one of them completed the promise")
@@ -67,8 +67,8 @@ struct Law09HandlersRunTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["second", "first: plain"])
-    #expect(promise.future.state == "success(2)")
+    expectEqual(log.entries, ["second", "first: plain"])
+    expectEqual(promise.future.state, "success(2)")
   }
 
   @Test("A removed handler does not run, and the others do")
@@ -85,7 +85,7 @@ struct Law09HandlersRunTests {
     #expect(handlers[1].remove() && !handlers[1].remove())
     promise.future.cancel()
 
-    #expect(log.entries == ["third", "first"])
+    expectEqual(log.entries, ["third", "first"])
     #expect(!handlers[0].remove())
   }
 
@@ -102,7 +102,8 @@ struct Law09HandlersRunTests {
     promise.future.cancel()
     other.succeed(1)
 
-    #expect(removed.value == false && !released.remove())
+    expectEqual(removed.value, false)
+    #expect(!released.remove())
   }
 
   @Test("A handler whose handle is dropped still runs")
@@ -119,7 +120,7 @@ struct Law09HandlersRunTests {
 
     promise.future.cancel()
 
-    #expect(log.entries == ["called"])
+    expectEqual(log.entries, ["called"])
   }
 
   @Test("A removed handler is released with its captures")
@@ -127,12 +128,12 @@ struct Law09HandlersRunTests {
     let census = Census()
     let promise = Promise<Int>()
     let handler = promise.onRequestCancel(holding: census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     handler.remove()
 
-    #expect(census.alive == 0)
-    #expect(promise.future.cancel().effect == .stored)
+    expectEqual(census.alive, 0)
+    expectEqual(promise.future.cancel().effect, .stored)
   }
 
   @Test("Handlers with an executor run on it, started in the same order")
@@ -148,11 +149,11 @@ struct Law09HandlersRunTests {
     }
 
     let receipt = promise.future.cancel()
-    #expect(log.entries == [])
-    #expect(receipt.effect == .delivered)
+    expectEqual(log.entries, [])
+    expectEqual(receipt.effect, .delivered)
     executor.runAll()
 
-    #expect(log.entries == ["second", "first"])
+    expectEqual(log.entries, ["second", "first"])
   }
 
   @Test("The first completion to arrive decides, not the first handler to start")
@@ -168,8 +169,8 @@ struct Law09HandlersRunTests {
     promise.future.cancel()
     executor.runAll()
 
-    #expect(promise.future.state == "success(1)")
-    #expect(log.entries == ["here: plain", "there"])
+    expectEqual(promise.future.state, "success(1)")
+    expectEqual(log.entries, ["here: plain", "there"])
   }
 
   @Test("200,000 handlers are installed and removed out of order in linear time", .timeLimit(.minutes(20)))
@@ -187,7 +188,7 @@ struct Law09HandlersRunTests {
     for index in stride(from: handlers.count - 1, to: 0, by: -2) { handlers[index].remove() }
     promise.future.cancel()
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   static let strengths: [CancellationOptions] = [.doNotForwardRequest, .doNotForwardIfOthersWaiting, []]
@@ -201,8 +202,8 @@ struct Law09HandlersRunTests {
     let receipt = promise.future.cancel(Self.strengths[second], reason: "second")
 
     #expect((receipt.effect == .duplicate) == (second <= first))
-    #expect(promise.cancelRequest?.options == Self.strengths[max(first, second)])
-    #expect(promise.cancelRequest?.reason.message == (second > first ? "second" : "first"))
+    expectEqual(promise.cancelRequest?.options, Self.strengths[max(first, second)])
+    expectEqual(promise.cancelRequest?.reason.message, (second > first ? "second" : "first"))
   }
 
   @Test("A stronger request is forwarded upstream after a weaker one")
@@ -214,8 +215,8 @@ struct Law09HandlersRunTests {
     derived.cancel(reason: "strong")
     derived.cancel(reason: "again")
 
-    #expect(promise.cancelRequest?.options == [])
-    #expect(promise.cancelRequest?.reason.message == "strong")
+    expectEqual(promise.cancelRequest?.options, [])
+    expectEqual(promise.cancelRequest?.reason.message, "strong")
   }
 
   @Test("Force is applied after every request", arguments: strengths)
@@ -227,7 +228,7 @@ struct Law09HandlersRunTests {
     let receipt = promise.future.cancel(.forceImmediately)
 
     #expect(receipt.effect != .duplicate)
-    #expect(promise.future.state == "cancelled")
+    expectEqual(promise.future.state, "cancelled")
   }
 
   @Test("A duplicate changes nothing for a future onto which the promise was sealed since")
@@ -239,8 +240,8 @@ struct Law09HandlersRunTests {
 
     let receipt = promise.future.cancel()
 
-    #expect(receipt.effect == .duplicate)
-    #expect(log.entries == ["outer: plain"])
+    expectEqual(receipt.effect, .duplicate)
+    expectEqual(log.entries, ["outer: plain"])
     #expect(inner.cancelRequest == nil)
   }
 
@@ -253,9 +254,9 @@ struct Law09HandlersRunTests {
 
     let receipt = promise.future.cancel(reason: "strong")
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["outer: ifOthers", "inner: plain"])
-    #expect(inner.cancelRequest?.reason.message == "strong")
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["outer: ifOthers", "inner: plain"])
+    expectEqual(inner.cancelRequest?.reason.message, "strong")
   }
 
   @Test("A handler that cancels its own future again receives a duplicate, without recursion")
@@ -270,7 +271,7 @@ struct Law09HandlersRunTests {
 
     future.cancel()
 
-    #expect(log.entries == ["true"])
+    expectEqual(log.entries, ["true"])
   }
 
   @Test("A handler installed on a completed promise does not run and is released")
@@ -290,7 +291,7 @@ struct Law09HandlersRunTests {
     install(census.probe())
     promise.future.cancel()
 
-    #expect(log.entries == [])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, [])
+    expectEqual(census.alive, 0)
   }
 }

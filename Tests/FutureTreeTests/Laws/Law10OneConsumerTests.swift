@@ -15,7 +15,7 @@ struct Law10OneConsumerTests {
     let promise = Promise<Int>()
     let derived = step.apply(promise.future)
 
-    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    expectEqual(consumers(of: promise.future), .withheld(by: 1))
     withExtendedLifetime(derived) {}
   }
 
@@ -26,12 +26,12 @@ struct Law10OneConsumerTests {
     let derived = outer.future.flatMap { _ in inner.future }
     let before = consumers(of: outer.future)
     let other = inner.future.map { $0 }
-    #expect(consumers(of: inner.future) == .withheld(by: 1))
+    expectEqual(consumers(of: inner.future), .withheld(by: 1))
 
     outer.succeed(1)
 
-    #expect(before == .withheld(by: 1))
-    #expect(consumers(of: inner.future) == .withheld(by: 2))
+    expectEqual(before, .withheld(by: 1))
+    expectEqual(consumers(of: inner.future), .withheld(by: 2))
     withExtendedLifetime((derived, other)) {}
   }
 
@@ -42,7 +42,7 @@ struct Law10OneConsumerTests {
 
     promise.complete(.completeUsing(inner.future))
 
-    #expect(consumers(of: inner.future) == .withheld(by: 1))
+    expectEqual(consumers(of: inner.future), .withheld(by: 1))
   }
 
   @Test("A join that lists a future twice is one consumer of it")
@@ -53,9 +53,9 @@ struct Law10OneConsumerTests {
 
     let all = Future.all([promise.future, promise.future])
 
-    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    expectEqual(consumers(of: promise.future), .withheld(by: 1))
     promise.succeed(1)
-    #expect(all.state == "success([1, 1])")
+    expectEqual(all.state, "success([1, 1])")
   }
 
   @Test("A request goes to the future that the target waits for now")
@@ -65,12 +65,12 @@ struct Law10OneConsumerTests {
     let inner = source(log, "inner")
     let before = outer.future.flatMap { _ in inner.future }
     before.cancel()
-    #expect(log.entries == ["outer: plain"])
+    expectEqual(log.entries, ["outer: plain"])
 
     let after = Future.succeeded(1).flatMap { _ in inner.future }
     after.cancel()
 
-    #expect(log.entries == ["outer: plain", "inner: plain"])
+    expectEqual(log.entries, ["outer: plain", "inner: plain"])
   }
 
   @Test("A derived future counts from its creation, without a consumer of its own")
@@ -78,7 +78,7 @@ struct Law10OneConsumerTests {
     let promise = Promise<Int>()
     let derived = promise.future.map { $0 }.map { $0 }
 
-    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    expectEqual(consumers(of: promise.future), .withheld(by: 1))
     withExtendedLifetime(derived) {}
   }
 
@@ -90,9 +90,9 @@ struct Law10OneConsumerTests {
       _ = promise.future.map { value in log("body \(value)") }
     }
 
-    #expect(consumers(of: promise.future) == .withheld(by: 1))
+    expectEqual(consumers(of: promise.future), .withheld(by: 1))
     promise.succeed(1)
-    #expect(log.entries == ["body 1"])
+    expectEqual(log.entries, ["body 1"])
   }
 
   @Test("A detached future no longer counts")
@@ -102,7 +102,7 @@ struct Law10OneConsumerTests {
 
     derived.cancel(.doNotForwardRequest)
 
-    #expect(consumers(of: promise.future) == .stored)
+    expectEqual(consumers(of: promise.future), .stored)
   }
 
   @Test("A completed future no longer counts, even if it was forced")
@@ -114,7 +114,7 @@ struct Law10OneConsumerTests {
 
     forced.cancel(.forceImmediately)
 
-    #expect(consumers(of: shared) == .withheld(by: 1))
+    expectEqual(consumers(of: shared), .withheld(by: 1))
     withExtendedLifetime(other) {}
   }
 
@@ -127,12 +127,12 @@ struct Law10OneConsumerTests {
     let other = promise.future.map { $0 }
 
     consumer.cancel(.doNotForwardRequest)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     #expect(middle.cancelRequest == nil)
     other.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(middle.state == "pending")
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(middle.state, "pending")
   }
 
   @Test("A future whose last token was dropped has no interest itself")
@@ -144,10 +144,10 @@ struct Law10OneConsumerTests {
     let other = promise.future.map { $0 }
 
     token.value = nil
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     other.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("A withdrawal up to the source delivers the request withheld there")
@@ -158,11 +158,11 @@ struct Law10OneConsumerTests {
     let consumer = middle.map { $0 }
     let other = promise.future.map { $0 }
     other.cancel(.doNotForwardIfOthersWaiting)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     consumer.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
     #expect(middle.cancelRequest == nil)
   }
 
@@ -176,8 +176,8 @@ struct Law10OneConsumerTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(log.entries == [])
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(log.entries, [])
     withExtendedLifetime(again) {}
   }
 
@@ -189,7 +189,7 @@ struct Law10OneConsumerTests {
 
     promise.succeed(1)
 
-    #expect(middle.state == "success(2)")
+    expectEqual(middle.state, "success(2)")
   }
 
   @Test("A consumer that withdraws leaves the interest of another consumer")
@@ -202,8 +202,8 @@ struct Law10OneConsumerTests {
 
     first.cancel(.doNotForwardRequest)
 
-    #expect(consumers(of: promise.future) == .withheld(by: 1))
-    #expect(log.entries == [])
+    expectEqual(consumers(of: promise.future), .withheld(by: 1))
+    expectEqual(log.entries, [])
     withExtendedLifetime(second) {}
   }
 
@@ -227,7 +227,7 @@ struct Law10OneConsumerTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == expected)
+    expectEqual(log.entries, expected)
     #expect(!retained.states().contains("pending"))
   }
 
@@ -243,7 +243,7 @@ struct Law10OneConsumerTests {
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == (0..<20).map { "\($0)" })
+    expectEqual(log.entries, (0..<20).map { "\($0)" })
     #expect(!futures.states().contains("pending"))
   }
 }

@@ -47,10 +47,10 @@ struct Law11AlwaysRunTests {
 
     derived.cancel(law.options, reason: "asked")
 
-    #expect(log.entries == ["body asked"])
-    #expect(derived.state == "cancelled")
-    #expect(derived.reason?.message == "asked")
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["body asked"])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(derived.reason?.message, "asked")
+    expectEqual(other.state, "pending")
   }
 
   @Test("A body runs once, although its former upstream completes later", arguments: Body.allCases, Law.allCases)
@@ -63,9 +63,9 @@ struct Law11AlwaysRunTests {
 
     promise.completeCancelled()
 
-    #expect(log.entries == ["body asked"])
-    #expect(derived.reason?.message == "asked")
-    #expect(other.state == "cancelled")
+    expectEqual(log.entries, ["body asked"])
+    expectEqual(derived.reason?.message, "asked")
+    expectEqual(other.state, "cancelled")
   }
 
   // Law 3 (stopping where others wait)
@@ -79,8 +79,8 @@ struct Law11AlwaysRunTests {
 
     tail.cancel(.doNotForwardIfOthersWaiting, reason: "asked")
 
-    #expect(log.entries == ["body asked"])
-    #expect([middle.state, tail.state, other.state] == ["cancelled", "cancelled", "pending"])
+    expectEqual(log.entries, ["body asked"])
+    expectEqual([middle.state, tail.state, other.state], ["cancelled", "cancelled", "pending"])
   }
 
   @Test(
@@ -94,8 +94,8 @@ struct Law11AlwaysRunTests {
 
     last.cancel(.doNotForwardIfOthersWaiting, reason: "asked")
 
-    #expect(log.entries == ["body asked", "body asked"])
-    #expect([tail.state, last.state, other.state] == ["cancelled", "cancelled", "pending"])
+    expectEqual(log.entries, ["body asked", "body asked"])
+    expectEqual([tail.state, last.state, other.state], ["cancelled", "cancelled", "pending"])
   }
 
   @Test("A body upstream of a detached future does not run, because its branch did not end", arguments: Body.allCases)
@@ -107,8 +107,8 @@ struct Law11AlwaysRunTests {
 
     tail.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == [])
-    #expect(middle.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(middle.state, "pending")
   }
 
   @Test("A body runs on its executor when its branch ends, which does not wait for it", arguments: Body.allCases)
@@ -122,11 +122,11 @@ struct Law11AlwaysRunTests {
 
     derived.cancel(.forceImmediately, reason: "asked")
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, [])
     executor.runAll()
-    #expect(log.entries == ["body asked"])
-    #expect(derived.reason?.message == "asked")
+    expectEqual(log.entries, ["body asked"])
+    expectEqual(derived.reason?.message, "asked")
   }
 
   @Test("A future that onComplete returns after an early end is not linked, awaited or asked")
@@ -138,9 +138,9 @@ struct Law11AlwaysRunTests {
 
     derived.cancel(.forceImmediately)
 
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == [])
-    #expect(inner.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(inner.future.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
   }
 
   @Test("A body that throws after an early end changes nothing")
@@ -150,7 +150,7 @@ struct Law11AlwaysRunTests {
 
     derived.cancel(.forceImmediately)
 
-    #expect(derived.state == "cancelled")
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("ensure and onComplete that are asked while they are queued run with the outcome of their upstream")
@@ -166,8 +166,8 @@ struct Law11AlwaysRunTests {
     completed.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["ensure", "onComplete success(2)"])
-    #expect([ensured.state, completed.state] == ["success(1)", "success(3)"])
+    expectEqual(log.entries, ["ensure", "onComplete success(2)"])
+    expectEqual([ensured.state, completed.state], ["success(1)", "success(3)"])
   }
 
   @Test("A future that is forced while its body is queued completes, and the body runs once")
@@ -177,11 +177,11 @@ struct Law11AlwaysRunTests {
     let ensured = Future.succeeded(1).ensure(on: executor.executor) { log("ensure") }
 
     ensured.cancel(.forceImmediately)
-    #expect(ensured.state == "cancelled")
+    expectEqual(ensured.state, "cancelled")
     executor.runAll()
 
-    #expect(log.entries == ["ensure"])
-    #expect(ensured.state == "cancelled")
+    expectEqual(log.entries, ["ensure"])
+    expectEqual(ensured.state, "cancelled")
   }
 
   @Test("onFailure does not run when its branch is cancelled")
@@ -193,7 +193,7 @@ struct Law11AlwaysRunTests {
     derived.cancel(.forceImmediately)
     promise.fail(Oops())
 
-    #expect(log.entries == [])
-    #expect(derived.state == "cancelled")
+    expectEqual(log.entries, [])
+    expectEqual(derived.state, "cancelled")
   }
 }

@@ -26,13 +26,13 @@ struct Law11NotBegunTests {
     let promise = source(log)
     let derived = body.attach(to: promise.future, on: .immediate, log)
     derived.cancel(reason: "asked")
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     promise.succeed(1)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(derived.state == "cancelled")
-    #expect(derived.reason?.message == "asked")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(derived.reason?.message, "asked")
   }
 
   @Test("A failure passes through a future asked to cancel while it waits", arguments: Body.allCases)
@@ -43,7 +43,7 @@ struct Law11NotBegunTests {
 
     promise.fail(Oops())
 
-    #expect(derived.state == "failure(oops)")
+    expectEqual(derived.state, "failure(oops)")
   }
 
   @Test("The body of a future asked to cancel while it waits does not run on its executor", arguments: Body.allCases)
@@ -58,8 +58,8 @@ struct Law11NotBegunTests {
 
     // "Where it would have run, the future completes": on its executor or without it, never with the body.
     executor.runAll()
-    #expect(derived.state == "cancelled")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "cancelled")
+    expectEqual(log.entries, [])
   }
 
   static let politeOptions: [CancellationOptions] = [[], .doNotForwardIfOthersWaiting]
@@ -72,14 +72,14 @@ struct Law11NotBegunTests {
     let log = Recorder()
     let executor = ManualExecutor()
     let derived = body.attach(to: .succeeded(1), on: executor.executor, log)
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     derived.cancel(options, reason: "asked")
 
-    #expect(derived.state == "cancelled")
-    #expect(derived.reason?.message == "asked")
+    expectEqual(derived.state, "cancelled")
+    expectEqual(derived.reason?.message, "asked")
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("A body queued on an executor is cancelled by a request from downstream too")
@@ -91,9 +91,9 @@ struct Law11NotBegunTests {
 
     tail.cancel()
 
-    #expect([derived.state, tail.state] == ["cancelled", "cancelled"])
+    expectEqual([derived.state, tail.state], ["cancelled", "cancelled"])
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("recover that is asked while it waits passes the failure, and its body does not run")
@@ -105,8 +105,8 @@ struct Law11NotBegunTests {
 
     promise.fail(Oops())
 
-    #expect(derived.state == "failure(oops)")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "failure(oops)")
+    expectEqual(log.entries, [])
   }
 
   @Test("recover that is asked to cancel passes a success")
@@ -117,7 +117,7 @@ struct Law11NotBegunTests {
 
     promise.succeed(1)
 
-    #expect(derived.state == "success(1)")
+    expectEqual(derived.state, "success(1)")
   }
 
   @Test("recover that is queued on an executor passes the failure when the request arrives", arguments: politeOptions)
@@ -128,9 +128,9 @@ struct Law11NotBegunTests {
 
     derived.cancel(options)
 
-    #expect(derived.state == "failure(oops)")
+    expectEqual(derived.state, "failure(oops)")
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("A request that only the upstream received does not stop the body")
@@ -142,8 +142,8 @@ struct Law11NotBegunTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["source: plain", "body"])
-    #expect(derived.state == "success(1)")
+    expectEqual(log.entries, ["source: plain", "body"])
+    expectEqual(derived.state, "success(1)")
   }
 
   @Test("A request through several futures stops the body of each")
@@ -156,8 +156,8 @@ struct Law11NotBegunTests {
 
     promise.succeed(1)
 
-    #expect([middle.state, tail.state] == ["cancelled", "cancelled"])
-    #expect(log.entries == [])
+    expectEqual([middle.state, tail.state], ["cancelled", "cancelled"])
+    expectEqual(log.entries, [])
   }
 
   @Test("A withheld request does not stop the body")
@@ -171,8 +171,8 @@ struct Law11NotBegunTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["middle", "other"])
-    #expect([middle.state, requester.state, other.state] == ["success(1)", "cancelled", "success(1)"])
+    expectEqual(log.entries, ["middle", "other"])
+    expectEqual([middle.state, requester.state, other.state], ["success(1)", "cancelled", "success(1)"])
   }
 
   @Test("A body that has begun runs to its end, and its value is the outcome")
@@ -187,7 +187,7 @@ struct Law11NotBegunTests {
 
     executor.runAll()
 
-    #expect(derived.state == "success(2)")
+    expectEqual(derived.state, "success(2)")
   }
 
   @Test("The body after a body that has begun does not start")
@@ -204,8 +204,8 @@ struct Law11NotBegunTests {
 
     executor.runAll()
 
-    #expect([first.state, second.state] == ["success(2)", "cancelled"])
-    #expect(log.entries == [])
+    expectEqual([first.state, second.state], ["success(2)", "cancelled"])
+    expectEqual(log.entries, [])
   }
 
   @Test("The work of init(on:) that has not begun is cancelled when the request arrives", arguments: everyOption)
@@ -216,10 +216,10 @@ struct Law11NotBegunTests {
 
     future.cancel(options, reason: "asked")
 
-    #expect(future.state == "cancelled")
-    #expect(future.reason?.message == "asked")
+    expectEqual(future.state, "cancelled")
+    expectEqual(future.reason?.message, "asked")
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 
   @Test("A queued body that was cancelled is released although the executor retains its job")
@@ -236,7 +236,7 @@ struct Law11NotBegunTests {
 
     derived.cancel()
 
-    #expect(census.alive == 0)
-    #expect(derived.state == "cancelled")
+    expectEqual(census.alive, 0)
+    expectEqual(derived.state, "cancelled")
   }
 }

@@ -12,10 +12,10 @@ struct Law12DiamondTests {
 
     let receipt = all.cancel()
 
-    #expect(log.entries == ["source: plain"])
-    #expect(receipt.effect == .delivered)
-    #expect(receipt.reached == 4)
-    #expect(all.state == "cancelled")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 4)
+    expectEqual(all.state, "cancelled")
   }
 
   @Test("Interest is withdrawn along both branches before the consumers of the source are counted")
@@ -26,12 +26,12 @@ struct Law12DiamondTests {
 
     let receipt = all.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(all.state == "pending")
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(all.state, "pending")
     #expect(promise.future.cancel().effect != .duplicate)
     promise.completeCancelled()
-    #expect(all.state == "cancelled")
+    expectEqual(all.state, "cancelled")
   }
 
   @Test("A request through both branches of a diamond reaches its shared source")
@@ -44,9 +44,9 @@ struct Law12DiamondTests {
 
     all.cancel()
 
-    #expect(log.entries == ["source: plain"])
-    #expect(branches.states() == ["pending", "pending"])
-    #expect(all.state == "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(branches.states(), ["pending", "pending"])
+    expectEqual(all.state, "pending")
   }
 
   @Test("Handlers run after the branches of a propagation have ended, and before consumers are notified")
@@ -63,8 +63,8 @@ struct Law12DiamondTests {
 
     both.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["asked: cancelled", "told: cancelled"])
-    #expect(consumer.state == "pending")
+    expectEqual(log.entries, ["asked: cancelled", "told: cancelled"])
+    expectEqual(consumer.state, "pending")
     withExtendedLifetime((asked, shared)) {}
   }
 
@@ -78,9 +78,9 @@ struct Law12DiamondTests {
 
     all.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == [])
-    #expect(branches.states() == ["cancelled", "cancelled"])
-    #expect([all.state, third.state] == ["cancelled", "pending"])
+    expectEqual(log.entries, [])
+    expectEqual(branches.states(), ["cancelled", "cancelled"])
+    expectEqual([all.state, third.state], ["cancelled", "pending"])
   }
 
   @Test("A request through one branch is withheld by the other branch")
@@ -90,11 +90,11 @@ struct Law12DiamondTests {
     let left = promise.future.map { $0 }
     let right = promise.future.map { $0 }
     left.cancel(.doNotForwardIfOthersWaiting)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     right.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("A join decided by one branch withdraws from the other, and the source is asked")
@@ -109,8 +109,8 @@ struct Law12DiamondTests {
 
     left.cancel(.doNotForwardRequest)
 
-    #expect([left.state, all.state] == ["cancelled", "cancelled"])
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual([left.state, all.state], ["cancelled", "cancelled"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("Every reached future records the request before a handler runs")
@@ -127,7 +127,7 @@ struct Law12DiamondTests {
 
     all.cancel()
 
-    #expect(log.entries == ["true true true"])
+    expectEqual(log.entries, ["true true true"])
   }
 
   @Test("The handlers furthest upstream run first")
@@ -139,7 +139,7 @@ struct Law12DiamondTests {
 
     all.cancel()
 
-    #expect(log.entries == ["far: plain", "near: plain"])
+    expectEqual(log.entries, ["far: plain", "near: plain"])
     withExtendedLifetime(all) {}
   }
 
@@ -152,9 +152,9 @@ struct Law12DiamondTests {
 
     let receipt = tail.cancel(.forceImmediately)
 
-    #expect(log.entries == ["first: plain", "second: plain"])
-    #expect(receipt.effect == .completed)
-    #expect(receipt.reached == 6)
+    expectEqual(log.entries, ["first: plain", "second: plain"])
+    expectEqual(receipt.effect, .completed)
+    expectEqual(receipt.reached, 6)
   }
 
   @Test("Completions are delivered after all handlers have run, once for each future")
@@ -169,9 +169,9 @@ struct Law12DiamondTests {
 
     all.cancel()
 
-    #expect(Set(log.entries.prefix(2)) == ["first: plain", "second: plain"])
-    #expect(Set(log.entries.dropFirst(2)) == ["observed first", "observed second", "observed all"])
-    #expect(log.count == 5)
+    expectEqual(Set(log.entries.prefix(2)), ["first: plain", "second: plain"])
+    expectEqual(Set(log.entries.dropFirst(2)), ["observed first", "observed second", "observed all"])
+    expectEqual(log.count, 5)
   }
 
   @Test("40 stacked diamonds cost their edges, not their paths", .timeLimit(.minutes(20)))
@@ -185,7 +185,7 @@ struct Law12DiamondTests {
 
     let receipt = tail.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(receipt.reached == 1 + 40 * 4)
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(receipt.reached, 1 + 40 * 4)
   }
 }

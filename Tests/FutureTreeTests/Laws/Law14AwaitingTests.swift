@@ -37,13 +37,13 @@ struct Law14AwaitingTests {
     let bad = Promise<Int>()
     _ = awaitValue("good", of: good.future)
     _ = awaitValue("bad", of: bad.future)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     good.succeed(1)
     bad.fail(Oops())
     executor.runAll()
 
-    #expect(log.entries == ["good 1", "bad Oops"])
+    expectEqual(log.entries, ["good 1", "bad Oops"])
   }
 
   @Test("An awaiting task is one consumer until it has its value")
@@ -54,10 +54,10 @@ struct Law14AwaitingTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 2))
+    expectEqual(receipt.effect, .withheld(by: 2))
     promise.succeed(1)
     executor.runAll()
-    #expect(log.entries == ["first 1", "second 1"])
+    expectEqual(log.entries, ["first 1", "second 1"])
   }
 
   @Test("The wait of a cancelled task ends at once with CancellationError")
@@ -68,8 +68,8 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "task CancellationError"])
-    #expect(promise.future.state == "pending")
+    expectEqual(log.entries, ["source: ifOthers", "task CancellationError"])
+    expectEqual(promise.future.state, "pending")
   }
 
   // Law 3 (stopping where others wait)
@@ -81,12 +81,12 @@ struct Law14AwaitingTests {
 
     first.cancel()
     executor.runAll()
-    #expect(log.entries == ["first CancellationError"])
-    #expect(promise.future.state == "pending")
+    expectEqual(log.entries, ["first CancellationError"])
+    expectEqual(promise.future.state, "pending")
     second.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["first CancellationError", "source: ifOthers", "second CancellationError"])
+    expectEqual(log.entries, ["first CancellationError", "source: ifOthers", "second CancellationError"])
   }
 
   @Test("The request of the last task that awaits a derived future reaches the source")
@@ -98,8 +98,8 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "task CancellationError"])
-    #expect(derived.state == "pending")
+    expectEqual(log.entries, ["source: ifOthers", "task CancellationError"])
+    expectEqual(derived.state, "pending")
   }
 
   @Test("A task that awaits a sealed promise receives the outcome, or cancels the inner future")
@@ -115,8 +115,8 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["first 1", "source: ifOthers", "second CancellationError"])
-    #expect(asked.future.tree().entries[0].consumers == 0)
+    expectEqual(log.entries, ["first 1", "source: ifOthers", "second CancellationError"])
+    expectEqual(asked.future.tree().entries[0].consumers, 0)
   }
 
   @Test("A task that is cancelled before it waits makes its request and ends at once")
@@ -134,7 +134,7 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "CancellationError"])
+    expectEqual(log.entries, ["source: ifOthers", "CancellationError"])
   }
 
   @Test("value(cancellingWith:) takes other options, and its wait ends at once as well")
@@ -146,8 +146,8 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: plain", "task CancellationError"])
-    #expect(other.state == "pending")
+    expectEqual(log.entries, ["source: plain", "task CancellationError"])
+    expectEqual(other.state, "pending")
   }
 
   @Test("value(cancellingWith: .doNotForwardRequest) detaches a derived future")
@@ -159,8 +159,8 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["task CancellationError"])
-    #expect(derived.state == "cancelled")
+    expectEqual(log.entries, ["task CancellationError"])
+    expectEqual(derived.state, "cancelled")
     #expect(promise.cancelRequest == nil)
   }
 
@@ -171,11 +171,11 @@ struct Law14AwaitingTests {
 
     first.cancel()
     executor.runAll()
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["source: plain", "first 1"])
+    expectEqual(log.entries, ["source: plain", "first 1"])
   }
 
   @Test("The form that waits for the outcome throws FutureCancelled if the future was cancelled")
@@ -188,7 +188,7 @@ struct Law14AwaitingTests {
     promise.completeCancelled()
     executor.runAll()
 
-    #expect(log.entries == ["source: plain", "task FutureCancelled"])
+    expectEqual(log.entries, ["source: plain", "task FutureCancelled"])
   }
 
   @Test("outcome makes the same request and waits")
@@ -199,17 +199,17 @@ struct Law14AwaitingTests {
 
     task.cancel()
     executor.runAll()
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
     promise.completeCancelled()
     executor.runAll()
 
-    #expect(log.entries == ["source: ifOthers", "cancelled"])
+    expectEqual(log.entries, ["source: ifOthers", "cancelled"])
   }
 
   @Test("outcome returns success and failure")
   func outcomes() async {
-    #expect(await Future.succeeded(1).outcome.state == "success(1)")
-    #expect(await Future<Int>.failed(Oops()).outcome.state == "failure(oops)")
+    await expectEqual(Future.succeeded(1).outcome.state, "success(1)")
+    await expectEqual(Future<Int>.failed(Oops()).outcome.state, "failure(oops)")
   }
 
   @Test("The value of a cancelled future throws FutureCancelled, with the reason")
@@ -218,7 +218,7 @@ struct Law14AwaitingTests {
 
     let error = await #expect(throws: FutureCancelled.self) { try await future.value }
 
-    #expect(error?.reason.message == "gone")
+    expectEqual(error?.reason.message, "gone")
   }
 
   @Test("An awaiting task that was not cancelled itself receives FutureCancelled too")
@@ -229,7 +229,7 @@ struct Law14AwaitingTests {
     promise.future.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["source: plain", "task FutureCancelled"])
+    expectEqual(log.entries, ["source: plain", "task FutureCancelled"])
   }
 
   @Test("A future that has completed returns its value even in a cancelled task")
@@ -248,7 +248,7 @@ struct Law14AwaitingTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["1", "2", "success(3)", "FutureCancelled"])
+    expectEqual(log.entries, ["1", "2", "success(3)", "FutureCancelled"])
   }
 
   @Test("A future releases a task whose wait was cancelled")
@@ -263,13 +263,13 @@ struct Law14AwaitingTests {
       }
     }
     let task = start(census.probe())
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     task.cancel()
     executor.runAll()
 
-    #expect(census.alive == 0)
-    #expect(promise.future.state == "pending")
+    expectEqual(census.alive, 0)
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("A dropped promise resumes the awaiting task")
@@ -282,6 +282,6 @@ struct Law14AwaitingTests {
     start()
     executor.runAll()
 
-    #expect(log.entries == ["task BrokenPromise"])
+    expectEqual(log.entries, ["task BrokenPromise"])
   }
 }

@@ -107,9 +107,9 @@ struct Law15TasksTests {
     let receipt = future.cancel()
     executor.runAll()
 
-    #expect(receipt.effect == .delivered)
-    #expect(stop.log.entries == ["begins", "cancelled"])
-    #expect(future.state == operation.whenCancelled)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(stop.log.entries, ["begins", "cancelled"])
+    expectEqual(future.state, operation.whenCancelled)
   }
 
   @Test(
@@ -120,16 +120,16 @@ struct Law15TasksTests {
     let future = operation.apply(promise.future, executor.executor, body())
     promise.complete(with: operation.trigger)
 
-    #expect(executor.pendingCount == 1)
+    expectEqual(executor.pendingCount, 1)
 
     let receipt = future.cancel()
     let isRecover = operation.testDescription == "asyncRecover"
-    #expect(future.state == (operation.alwaysRuns ? "pending" : isRecover ? "failure(oops)" : "cancelled"))
-    #expect(receipt.handlers == 0)
+    expectEqual(future.state, (operation.alwaysRuns ? "pending" : isRecover ? "failure(oops)" : "cancelled"))
+    expectEqual(receipt.handlers, 0)
     executor.runAll()
 
-    #expect(stop.log.entries == (operation.alwaysRuns ? ["begins", "cancelled"] : []))
-    #expect(future.state == (isRecover ? "failure(oops)" : operation.whenCancelled))
+    expectEqual(stop.log.entries, (operation.alwaysRuns ? ["begins", "cancelled"] : []))
+    expectEqual(future.state, (isRecover ? "failure(oops)" : operation.whenCancelled))
   }
 
   @Test(
@@ -142,16 +142,16 @@ struct Law15TasksTests {
     promise.complete(with: operation.trigger)
 
     future.cancel(options)
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
     executor.runAll()
 
     // These two are the inner future of a `flatMap`, which receives no request.
     let continues =
       ["asyncTraverse", "asyncRetry"].contains(operation.testDescription) && options.contains(.doNotForwardRequest)
-    #expect(stop.log.entries == (operation.alwaysRuns || continues ? ["begins"] : []))
+    expectEqual(stop.log.entries, (operation.alwaysRuns || continues ? ["begins"] : []))
     stop.open()
     executor.runAll()
-    #expect(executor.pendingCount == 0)
+    expectEqual(executor.pendingCount, 0)
   }
 
   @Test(
@@ -171,7 +171,8 @@ struct Law15TasksTests {
     }
     executor.runAll()
 
-    #expect(ending == .cancelled && stop.log.entries == [])
+    expectEqual(ending, .cancelled)
+    expectEqual(stop.log.entries, [])
   }
 
   @Test("An async body is queued once, also if its task then waits", arguments: AsyncOperator.every)
@@ -182,7 +183,9 @@ struct Law15TasksTests {
 
     executor.runNext()
 
-    #expect(stop.log.entries == ["begins"] && executor.pendingCount == 0 && !future.isCompleted)
+    expectEqual(stop.log.entries, ["begins"])
+    expectEqual(executor.pendingCount, 0)
+    #expect(!future.isCompleted)
     stop.open()
     executor.runAll()
     #expect(future.isCompleted)
@@ -201,9 +204,10 @@ struct Law15TasksTests {
 
     future.cancel()
 
-    #expect(census.alive == 0 && executor.pendingCount == 1)
+    expectEqual(census.alive, 0)
+    expectEqual(executor.pendingCount, 1)
     executor.runAll()
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
   }
 
   @Test("A request to Future.task ends it at once, or its body has begun")
@@ -230,7 +234,7 @@ struct Law15TasksTests {
     stop.open()
     executor.runAll()
 
-    #expect(future.state == operation.whenOpened)
+    expectEqual(future.state, operation.whenOpened)
   }
 
   @Test("asyncOnComplete after a cancellation runs its body in a task that receives no request")
@@ -249,9 +253,9 @@ struct Law15TasksTests {
     stop.open()
     executor.runAll()
 
-    #expect(stop.log.entries == ["begins"])
-    #expect([before, future.state] == ["pending", "cancelled"])
-    #expect(future.reason?.message == "gone")
+    expectEqual(stop.log.entries, ["begins"])
+    expectEqual([before, future.state], ["pending", "cancelled"])
+    expectEqual(future.reason?.message, "gone")
   }
 
   @Test("Future.task completes with the value, the error or the cancellation of its body")
@@ -266,9 +270,9 @@ struct Law15TasksTests {
 
     waiting.cancel(reason: "enough")
 
-    #expect(await value.outcome.state == "success(1)")
-    #expect(await failure.outcome.state == "failure(oops)")
-    #expect(await waiting.outcome.reason?.message == "enough")
+    await expectEqual(value.outcome.state, "success(1)")
+    await expectEqual(failure.outcome.state, "failure(oops)")
+    await expectEqual(waiting.outcome.reason?.message, "enough")
   }
 
   @Test("A task may ignore the request and succeed")
@@ -283,8 +287,8 @@ struct Law15TasksTests {
     future.cancel()
     executor.runAll()
 
-    #expect(stop.log.entries == ["begins", "cancelled"])
-    #expect(future.state == "success(1)")
+    expectEqual(stop.log.entries, ["begins", "cancelled"])
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A body that throws CancellationError or FutureCancelled cancels its future, async or not")
@@ -294,10 +298,10 @@ struct Law15TasksTests {
       let plain = Future<Int>.succeeded(1).map { _ -> Int in throw error }
       let inTask = Future<Int>.task { throw error }
 
-      #expect(plain.state == "cancelled")
-      #expect(await inTask.outcome.state == "cancelled")
+      expectEqual(plain.state, "cancelled")
+      await expectEqual(inTask.outcome.state, "cancelled")
     }
-    #expect(await Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message == "mine")
+    await expectEqual(Future<Int>.task { throw FutureCancelled(reason: "mine") }.outcome.reason?.message, "mine")
   }
 
   @Test(
@@ -311,7 +315,7 @@ struct Law15TasksTests {
     executor.dropAll()
 
     #expect(future.outcomeIfCompleted?.error is DroppedJob)
-    #expect(stop.log.entries == [])
+    expectEqual(stop.log.entries, [])
   }
 
   @Test("An executor that drops the job of a task whose body has begun fails its future, and the task ends")

@@ -22,8 +22,8 @@ struct Law16DroppedPromiseTests {
     let future = makeFuture()
 
     let error = try #require(future.outcomeIfCompleted?.error as? BrokenPromise)
-    #expect(error.fileID.description == "FutureTreeTests/Law16DroppedPromiseTests.swift")
-    #expect(error.line == line)
+    expectEqual(error.fileID.description, "FutureTreeTests/Law16DroppedPromiseTests.swift")
+    expectEqual(error.line, line)
     #expect(String(describing: error).contains("Law16DroppedPromiseTests.swift:\(line)"))
   }
 
@@ -31,8 +31,8 @@ struct Law16DroppedPromiseTests {
   func asked() {
     let future = drop { $0.future.cancel(reason: "asked") }
 
-    #expect(future.state == "cancelled")
-    #expect(future.reason?.message == "asked")
+    expectEqual(future.state, "cancelled")
+    expectEqual(future.reason?.message, "asked")
   }
 
   @Test("A dropped promise completes its future cancelled if a handler answered continue")
@@ -46,8 +46,8 @@ struct Law16DroppedPromiseTests {
       promise.future.cancel()
     }
 
-    #expect(log.entries == ["called"])
-    #expect(future.state == "cancelled")
+    expectEqual(log.entries, ["called"])
+    expectEqual(future.state, "cancelled")
   }
 
   @Test("A dropped promise with only a withheld request completes its future with BrokenPromise")
@@ -77,8 +77,8 @@ struct Law16DroppedPromiseTests {
     let future = drop { install(census.probe(), on: $0) }
 
     #expect(future.outcomeIfCompleted?.error is BrokenPromise)
-    #expect(log.entries == [])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, [])
+    expectEqual(census.alive, 0)
   }
 
   @Test("Every consumer and observer of a dropped promise is notified")
@@ -92,7 +92,7 @@ struct Law16DroppedPromiseTests {
       promise.future.observe { log(($0.error is BrokenPromise) ? "broken" : $0.state) }
     }
 
-    #expect(log.entries == ["broken"])
+    expectEqual(log.entries, ["broken"])
     #expect(tails.value.allSatisfy { $0.outcomeIfCompleted?.error is BrokenPromise })
   }
 
@@ -108,10 +108,10 @@ struct Law16DroppedPromiseTests {
     let succeeded = drop { $0.succeed(1) }
     let sealed = drop { $0.complete(.completeUsing(inner.future)) }
 
-    #expect(succeeded.state == "success(1)")
-    #expect(sealed.state == "pending")
+    expectEqual(succeeded.state, "success(1)")
+    expectEqual(sealed.state, "pending")
     inner.succeed(2)
-    #expect(sealed.state == "success(2)")
+    expectEqual(sealed.state, "success(2)")
   }
 
   @Test("A retained request does not retain the promise, and its completion is too late")
@@ -127,8 +127,8 @@ struct Law16DroppedPromiseTests {
 
     let won = received.value?.complete(.success(1))
 
-    #expect(won == false)
-    #expect(future.state == "cancelled")
+    expectEqual(won, false)
+    expectEqual(future.state, "cancelled")
   }
 
   @Test("A promise dropped inside its own handler completes cancelled")
@@ -144,8 +144,8 @@ struct Law16DroppedPromiseTests {
 
     future.cancel()
 
-    #expect(log.entries == ["dropped"])
-    #expect(future.state == "cancelled")
+    expectEqual(log.entries, ["dropped"])
+    expectEqual(future.state, "cancelled")
   }
 
   @Test("A function that makes promises for others can pass their file and line")
@@ -158,6 +158,6 @@ struct Law16DroppedPromiseTests {
 
     let error = future.outcomeIfCompleted?.error as? BrokenPromise
 
-    #expect(error?.line == line)
+    expectEqual(error?.line, line)
   }
 }

@@ -88,9 +88,9 @@ struct Law17PreviewTests {
     let after = target.tree()
     let receipt = target.cancel(options)
 
-    #expect(preview == receipt)
-    #expect(again == preview)
-    #expect(after == before)
+    expectEqual(preview, receipt)
+    expectEqual(again, preview)
+    expectEqual(after, before)
     withExtendedLifetime(keep) {}
   }
 
@@ -104,14 +104,14 @@ struct Law17PreviewTests {
     let preview = token.previewCancel(options)
     let receipt = token.cancel(options)
 
-    #expect(byFuture.effect == .withheld(by: 1))
-    #expect(preview == receipt)
+    expectEqual(byFuture.effect, .withheld(by: 1))
+    expectEqual(preview, receipt)
   }
 
   @Test("A preview by a token is too late after its future completed")
   func late() {
     let token = Future.succeeded(1).cancelToken()
 
-    #expect(token.previewCancel().effect == .tooLate(.succeeded))
+    expectEqual(token.previewCancel().effect, .tooLate(.succeeded))
   }
 }

@@ -12,8 +12,8 @@ struct Law17ReceiptTests {
 
     let receipt = derived.cancel()
 
-    #expect(receipt.effect == .delivered)
-    #expect(receipt.reached == 3)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 3)
   }
 
   @Test("The effect is delivered although the handler completed its future")
@@ -22,8 +22,8 @@ struct Law17ReceiptTests {
 
     let receipt = promise.future.cancel()
 
-    #expect(receipt.effect == .delivered)
-    #expect(receipt.reached == 1)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 1)
   }
 
   @Test("The effect is withheld by the number of consumers, and the withholding future is reached")
@@ -33,8 +33,8 @@ struct Law17ReceiptTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 3))
-    #expect(receipt.reached == 1)
+    expectEqual(receipt.effect, .withheld(by: 3))
+    expectEqual(receipt.reached, 1)
     withExtendedLifetime(consumers) {}
   }
 
@@ -48,7 +48,7 @@ struct Law17ReceiptTests {
 
     let receipt = requester.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .withheld(by: 2))
+    expectEqual(receipt.effect, .withheld(by: 2))
     withExtendedLifetime(others) {}
   }
 
@@ -56,8 +56,8 @@ struct Law17ReceiptTests {
   func stored(step: Step) {
     let promise = Promise<Int>()
 
-    #expect(step.apply(promise.future).cancel().effect == .stored)
-    #expect(promise.future.state == "pending")
+    expectEqual(step.apply(promise.future).cancel().effect, .stored)
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("The effect is completed if the request detaches or forces the future, or its body has not begun")
@@ -68,9 +68,9 @@ struct Law17ReceiptTests {
     let forced = Promise<Int>()
     let queued = Future.succeeded(1).map(on: executor.executor) { $0 }
 
-    #expect(detaching.cancel(.doNotForwardRequest).effect == .completed)
-    #expect(forced.future.cancel(.forceImmediately).effect == .completed)
-    #expect(queued.cancel().effect == .completed)
+    expectEqual(detaching.cancel(.doNotForwardRequest).effect, .completed)
+    expectEqual(forced.future.cancel(.forceImmediately).effect, .completed)
+    expectEqual(queued.cancel().effect, .completed)
   }
 
   @Test("The effect is duplicate if the request is not stronger than the previous one")
@@ -79,17 +79,17 @@ struct Law17ReceiptTests {
     let derived = promise.future.map { $0 }
     derived.cancel()
 
-    #expect(derived.cancel().effect == .duplicate)
-    #expect(derived.cancel(.doNotForwardIfOthersWaiting).effect == .duplicate)
-    #expect(promise.future.cancel().effect == .duplicate)
+    expectEqual(derived.cancel().effect, .duplicate)
+    expectEqual(derived.cancel(.doNotForwardIfOthersWaiting).effect, .duplicate)
+    expectEqual(promise.future.cancel().effect, .duplicate)
   }
 
   @Test("The effect is too late, with the existing outcome, after completion")
   func tooLate() {
-    #expect(Future.succeeded(1).cancel().effect == .tooLate(.succeeded))
-    #expect(Future<Int>.failed(Oops()).cancel().effect == .tooLate(.failed))
-    #expect(Future<Int>.cancelled("gone").cancel().effect == .tooLate(.cancelled))
-    #expect(Future.succeeded(1).cancel(.forceImmediately).effect == .tooLate(.succeeded))
+    expectEqual(Future.succeeded(1).cancel().effect, .tooLate(.succeeded))
+    expectEqual(Future<Int>.failed(Oops()).cancel().effect, .tooLate(.failed))
+    expectEqual(Future<Int>.cancelled("gone").cancel().effect, .tooLate(.cancelled))
+    expectEqual(Future.succeeded(1).cancel(.forceImmediately).effect, .tooLate(.succeeded))
   }
 
   @Test("The receipt of a join counts each of its inputs")
@@ -100,8 +100,8 @@ struct Law17ReceiptTests {
 
     let receipt = all.cancel()
 
-    #expect(receipt.effect == .delivered)
-    #expect(receipt.reached == 3)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 3)
   }
 
   @Test("The receipt of a detached future counts no other future")
@@ -110,7 +110,7 @@ struct Law17ReceiptTests {
 
     let receipt = promise.future.map { $0 }.cancel(.doNotForwardRequest)
 
-    #expect(receipt.reached == 1)
+    expectEqual(receipt.reached, 1)
   }
 
   @Test("A receipt is equatable and describes itself")
@@ -119,7 +119,7 @@ struct Law17ReceiptTests {
 
     let receipt = promise.future.cancel()
 
-    #expect(receipt == receipt)
+    expectEqual(receipt, receipt)
     #expect(!"\(receipt)".isEmpty)
   }
 }

@@ -13,14 +13,15 @@ struct Law18KindTests {
   func text() {
     asked.future.cancel(reason: "not needed")
 
-    #expect(asked.kind == .requested && asked.cancelRequest?.reason.cause == nil)
+    expectEqual(asked.kind, .requested)
+    #expect(asked.cancelRequest?.reason.cause == nil)
   }
 
   @Test("A request without a reason is that of a caller")
   func noReason() {
     asked.future.cancel()
 
-    #expect(asked.kind == .requested)
+    expectEqual(asked.kind, .requested)
   }
 
   @Test("A kind of a program, its cause and its location reach the handler and the outcomes")
@@ -34,10 +35,11 @@ struct Law18KindTests {
 
     derived.cancel(reason: CancellationReason("no space", kind: .diskFull, cause: Oops("full"), fileID: "", line: 0))
 
-    #expect(received.entries == ["Tests.diskFull true"])
+    expectEqual(received.entries, ["Tests.diskFull true"])
     for reason in [derived.reason, asked.future.reason] {
-      #expect(reason?.kind == .diskFull && reason?.cause as? Oops == Oops("full"))
-      #expect(reason?.fileID == "FutureTreeTests/Law18KindTests.swift")
+      expectEqual(reason?.kind, .diskFull)
+      expectEqual(reason?.cause as? Oops, Oops("full"))
+      expectEqual(reason?.fileID, "FutureTreeTests/Law18KindTests.swift")
     }
   }
 
@@ -57,7 +59,8 @@ struct Law18KindTests {
     third.completeCancelled(reason)
 
     #expect([first, second].allSatisfy { $0.kind == .diskFull && $0.cancelRequest?.reason.cause is Oops })
-    #expect(seen.entries == ["Tests.diskFull true"] && third.future.reason?.kind == .diskFull)
+    expectEqual(seen.entries, ["Tests.diskFull true"])
+    expectEqual(third.future.reason?.kind, .diskFull)
     withExtendedLifetime(registration) {}
   }
 
@@ -82,13 +85,13 @@ struct Law18KindTests {
 
     let json = try encoder.encode(reasons)
 
-    #expect(
-      String(decoding: json, as: UTF8.self)
-        == #"[{"fileID":"f","line":1,"message":"a"},{"fileID":"f","kind":"timeout","line":2,"message":"b"}]"#)
-    #expect(try JSONDecoder().decode([CancellationReason].self, from: json) == reasons)
+    expectEqual(
+      String(decoding: json, as: UTF8.self),
+      #"[{"fileID":"f","line":1,"message":"a"},{"fileID":"f","kind":"timeout","line":2,"message":"b"}]"#)
+    try expectEqual(JSONDecoder().decode([CancellationReason].self, from: json), reasons)
     let later = try JSONDecoder().decode(
       CancellationReason.self, from: Data(#"{"fileID":"f","kind":"eclipse","line":1,"message":"c"}"#.utf8))
-    #expect(later.kind.description == "eclipse")
+    expectEqual(later.kind.description, "eclipse")
   }
 
   // MARK: - The reasons of the library
@@ -100,9 +103,8 @@ struct Law18KindTests {
 
     clock.advance(by: .seconds(5))
 
-    #expect(
-      asked.kind == .timeout
-        && asked.cancelRequest?.reason.cause as? TimeoutError == TimeoutError(duration: .seconds(5)))
+    expectEqual(asked.kind, .timeout)
+    expectEqual(asked.cancelRequest?.reason.cause as? TimeoutError, TimeoutError(duration: .seconds(5)))
     #expect(page.outcomeIfCompleted?.error is TimeoutError)
   }
 
@@ -110,7 +112,8 @@ struct Law18KindTests {
   func negativeTimeout() {
     let page = asked.future.timeout(after: .seconds(-1))
 
-    #expect(asked.kind == .decided && asked.cancelRequest?.reason.cause is InvalidArgument)
+    expectEqual(asked.kind, .decided)
+    #expect(asked.cancelRequest?.reason.cause is InvalidArgument)
     withExtendedLifetime(page) {}
   }
 
@@ -129,7 +132,8 @@ struct Law18KindTests {
 
       let reason = rest.cancelRequest?.reason
       let found = reason?.cause.map { ($0 as? FutureCancelled)?.reason.kind.description ?? "\($0)" } ?? "nil"
-      #expect(reason?.kind == .decided && found == cause)
+      expectEqual(reason?.kind, .decided)
+      expectEqual(found, cause)
       withExtendedLifetime(join) {}
     }
   }
@@ -146,7 +150,7 @@ struct Law18KindTests {
       _ = try? await iterator.next()
     }
 
-    #expect([bagged, iterated].map(\.kind) == [.abandoned, .abandoned])
+    expectEqual([bagged, iterated].map(\.kind), [.abandoned, .abandoned])
   }
 
   @Test("A cancelled task that awaits is a caller")
@@ -155,7 +159,7 @@ struct Law18KindTests {
     task.cancel()
     _ = await task.result
 
-    #expect(asked.kind == .requested)
+    expectEqual(asked.kind, .requested)
   }
 
   @Test("A scope that ends asks with its kind")
@@ -172,8 +176,8 @@ struct Law18KindTests {
     }
     do { CancelScope("dropped").run { dropped.future } }
 
-    #expect([ended, threw, dropped].map(\.kind) == [.scopeEnded, .scopeEnded, .abandoned])
-    #expect(threw.cancelRequest?.reason.cause as? Oops == Oops("body"))
+    expectEqual([ended, threw, dropped].map(\.kind), [.scopeEnded, .scopeEnded, .abandoned])
+    expectEqual(threw.cancelRequest?.reason.cause as? Oops, Oops("body"))
     ended.complete(.cancelled)
   }
 
@@ -183,7 +187,7 @@ struct Law18KindTests {
     outer.end()
     let inner = outer.nested("inner")
 
-    #expect(inner.future.reason?.kind == .scopeEnded)
+    expectEqual(inner.future.reason?.kind, .scopeEnded)
   }
 }
 

@@ -16,9 +16,9 @@ struct Law18ProvenanceTests {
     derived.cancel(reason: "the view went away")
 
     for reason in [derived.reason, promise.future.reason] {
-      #expect(reason?.message == "the view went away")
-      #expect(reason?.fileID.description == file)
-      #expect(reason?.line == line)
+      expectEqual(reason?.message, "the view went away")
+      expectEqual(reason?.fileID.description, file)
+      expectEqual(reason?.line, line)
     }
   }
 
@@ -34,9 +34,9 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     promise.future.map { $0 }.cancel(reason: "why")
 
-    #expect(received.value?.message == "why")
-    #expect(received.value?.fileID.description == file)
-    #expect(received.value?.line == line)
+    expectEqual(received.value?.message, "why")
+    expectEqual(received.value?.fileID.description, file)
+    expectEqual(received.value?.line, line)
   }
 
   @Test("A request without a reason has the file and line of the call")
@@ -46,9 +46,9 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     promise.future.cancel(.forceImmediately)
 
-    #expect(promise.future.reason?.fileID.description == file)
-    #expect(promise.future.reason?.line == line)
-    #expect(promise.future.reason?.message.isEmpty == false)
+    expectEqual(promise.future.reason?.fileID.description, file)
+    expectEqual(promise.future.reason?.line, line)
+    expectEqual(promise.future.reason?.message.isEmpty, false)
   }
 
   @Test("A token records the file and line of its call")
@@ -59,9 +59,9 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     token.cancel(.forceImmediately, reason: "token")
 
-    #expect(promise.future.reason?.message == "token")
-    #expect(promise.future.reason?.fileID.description == file)
-    #expect(promise.future.reason?.line == line)
+    expectEqual(promise.future.reason?.message, "token")
+    expectEqual(promise.future.reason?.fileID.description, file)
+    expectEqual(promise.future.reason?.line, line)
   }
 
   @Test("A bag records the file and line of its call")
@@ -73,8 +73,8 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     bag.cancel(.forceImmediately, reason: "bag")
 
-    #expect(promise.future.reason?.message == "bag")
-    #expect(promise.future.reason?.line == line)
+    expectEqual(promise.future.reason?.message, "bag")
+    expectEqual(promise.future.reason?.line, line)
   }
 
   @Test("completeCancelled records the file and line of its call")
@@ -86,11 +86,11 @@ struct Law18ProvenanceTests {
     promise.completeCancelled()
     named.completeCancelled("gone")
 
-    #expect(promise.future.reason?.fileID.description == file)
-    #expect(promise.future.reason?.line == line)
-    #expect(named.future.reason?.message == "gone")
-    #expect(named.future.reason?.fileID.description == file)
-    #expect(named.future.reason?.line == line + 1)
+    expectEqual(promise.future.reason?.fileID.description, file)
+    expectEqual(promise.future.reason?.line, line)
+    expectEqual(named.future.reason?.message, "gone")
+    expectEqual(named.future.reason?.fileID.description, file)
+    expectEqual(named.future.reason?.line, line + 1)
   }
 
   @Test("completeCancelled without a reason takes the reason of an earlier request")
@@ -102,7 +102,7 @@ struct Law18ProvenanceTests {
 
     promise.completeCancelled()
 
-    #expect(promise.future.reason?.message == "asked")
+    expectEqual(promise.future.reason?.message, "asked")
   }
 
   @Test("A function that cancels for others can pass their file and line")
@@ -111,8 +111,8 @@ struct Law18ProvenanceTests {
 
     promise.future.cancel(.forceImmediately, reason: "x", fileID: "App/Screen.swift", line: 42)
 
-    #expect(promise.future.reason?.fileID.description == "App/Screen.swift")
-    #expect(promise.future.reason?.line == 42)
+    expectEqual(promise.future.reason?.fileID.description, "App/Screen.swift")
+    expectEqual(promise.future.reason?.line, 42)
   }
 
   @Test("An interpolated reason records the file and line of the call")
@@ -123,8 +123,8 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     promise.future.cancel(.forceImmediately, reason: "attempt \(attempt)")
 
-    #expect(promise.future.reason?.message == "attempt 3")
-    #expect(promise.future.reason?.line == line)
+    expectEqual(promise.future.reason?.message, "attempt 3")
+    expectEqual(promise.future.reason?.line, line)
   }
 
   @Test("A branch that ended early has the file and line of the request")
@@ -136,8 +136,8 @@ struct Law18ProvenanceTests {
     let line: UInt = #line + 1
     requester.cancel(.doNotForwardIfOthersWaiting, reason: "left")
 
-    #expect(requester.reason?.message == "left")
-    #expect(requester.reason?.line == line)
+    expectEqual(requester.reason?.message, "left")
+    expectEqual(requester.reason?.line, line)
     withExtendedLifetime(other) {}
   }
 
@@ -145,7 +145,7 @@ struct Law18ProvenanceTests {
   func passes(step: Step) {
     let derived = step.apply(.cancelled("origin"))
 
-    #expect(derived.reason?.message == "origin")
+    expectEqual(derived.reason?.message, "origin")
   }
 
   @Test("onCancel and FutureCancelled carry the reason")
@@ -155,8 +155,8 @@ struct Law18ProvenanceTests {
 
     let error = #expect(throws: FutureCancelled.self) { try future.outcomeIfCompleted?.get() }
 
-    #expect(log.entries == ["origin"])
-    #expect(error?.reason.message == "origin")
+    expectEqual(log.entries, ["origin"])
+    expectEqual(error?.reason.message, "origin")
   }
 
   @Test("The description of a reason contains the message, the file and the line")

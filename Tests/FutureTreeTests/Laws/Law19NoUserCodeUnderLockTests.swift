@@ -164,7 +164,7 @@ struct Law19NoUserCodeUnderLockTests {
 
     make()
 
-    #expect(log.entries == ["true success(1)"])
+    expectEqual(log.entries, ["true success(1)"])
   }
 
   @Test("The deinit of a value may drop the last token of its future")
@@ -180,7 +180,7 @@ struct Law19NoUserCodeUnderLockTests {
       })
 
     _ = promise.future.map { probe in probe.touch() }
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     withExtendedLifetime((promise, future)) {}
   }
 
@@ -198,7 +198,7 @@ struct Law19NoUserCodeUnderLockTests {
     promise.succeed(1)
     executor.runAll()
 
-    #expect(log.entries == ["resumed success(1)", "value 1"])
+    expectEqual(log.entries, ["resumed success(1)", "value 1"])
   }
 
   @Test("The continuation of a cancelled task is resumed outside every lock")
@@ -215,7 +215,7 @@ struct Law19NoUserCodeUnderLockTests {
     task.cancel()
     executor.runAll()
 
-    #expect(log.entries == ["resumed pending"])
+    expectEqual(log.entries, ["resumed pending"])
   }
 
   @Test("A completion inside a callback returns before its consumers are notified", arguments: Callback.allCases)
@@ -236,9 +236,9 @@ struct Law19NoUserCodeUnderLockTests {
     switch callback {
     case .bodyDeinit, .handlerDeinit, .observerDeinit, .valueDeinit, .endedHandler, .endedObserver, .executor,
       .handlerExecutor:
-      #expect(log.entries.sorted() == ["begin", "end success(1)", "heard"])
+      expectEqual(log.entries.sorted(), ["begin", "end success(1)", "heard"])
     default:
-      #expect(log.entries.filter { $0 != "begin" } == ["end success(1)", "heard"])
+      expectEqual(log.entries.filter { $0 != "begin" }, ["end success(1)", "heard"])
     }
   }
 
@@ -251,7 +251,7 @@ struct Law19NoUserCodeUnderLockTests {
     promise.succeed(1)
     log("returned")
 
-    #expect(log.entries == ["first", "second", "returned"])
+    expectEqual(log.entries, ["first", "second", "returned"])
   }
 
   @Test("A body attached to a completed future inside a callback runs after the callback returns")
@@ -265,14 +265,14 @@ struct Law19NoUserCodeUnderLockTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["done", "body"])
+    expectEqual(log.entries, ["done", "body"])
   }
 
   @Test("A body attached to a completed future outside any callback runs at once")
   func attachOutside() {
     let future = Future.succeeded(1).map { $0 + 1 }.flatMap { .succeeded($0 + 1) }
 
-    #expect(future.state == "success(3)")
+    expectEqual(future.state, "success(3)")
   }
 }
 

@@ -29,8 +29,8 @@ struct Law20AnyDepthTests {
 
       log(tail.state)
     }
-    #expect(log.entries == ["success(\(Self.longest))"])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, ["success(\(Self.longest))"])
+    expectEqual(census.alive, 0)
   }
 
   @Test("A long chain is cancelled from its tail and released on a small stack")
@@ -44,7 +44,7 @@ struct Law20AnyDepthTests {
 
       log("\(tail.state), reached \(receipt.reached)")
     }
-    #expect(log.entries == ["source: plain", "cancelled, reached \(Self.longest + 1)"])
+    expectEqual(log.entries, ["source: plain", "cancelled, reached \(Self.longest + 1)"])
   }
 
   @Test("A long pending chain is released with its promise")
@@ -58,7 +58,7 @@ struct Law20AnyDepthTests {
 
       log(tail.outcomeIfCompleted?.error is BrokenPromise ? "broken" : tail.state)
     }
-    #expect(log.entries == ["broken"])
+    expectEqual(log.entries, ["broken"])
   }
 
   @Test("A preview of a long chain runs in constant stack space")
@@ -71,7 +71,7 @@ struct Law20AnyDepthTests {
       log("\(tail.previewCancel())")
       withExtendedLifetime(promise) {}
     }
-    #expect(log.entries == ["delivered to 1 handler, reached \(Self.depth + 1) futures"])
+    expectEqual(log.entries, ["delivered to 1 handler, reached \(Self.depth + 1) futures"])
   }
 
   @Test("A chain of other operators completes", arguments: ["shielded", "timeout", "all", "race", "mapError"])
@@ -95,8 +95,8 @@ struct Law20AnyDepthTests {
 
       log(tail.state)
     }
-    #expect(log.entries == ["success(1)"])
-    #expect(clock.timerCount == 0)
+    expectEqual(log.entries, ["success(1)"])
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A chain attached to a completed future completes")
@@ -105,7 +105,7 @@ struct Law20AnyDepthTests {
     onSmallStack {
       log(Self.chain(from: .succeeded(0)).state)
     }
-    #expect(log.entries == ["success(\(Self.depth))"])
+    expectEqual(log.entries, ["success(\(Self.depth))"])
   }
 
   @Test("A failure passes through a chain")
@@ -119,7 +119,7 @@ struct Law20AnyDepthTests {
 
       log(tail.state)
     }
-    #expect(log.entries == ["failure(oops)"])
+    expectEqual(log.entries, ["failure(oops)"])
   }
 
   @Test("A chain is cancelled from its tail", arguments: [CancellationOptions(), .doNotForwardIfOthersWaiting])
@@ -133,7 +133,7 @@ struct Law20AnyDepthTests {
 
       log("\(tail.state), reached \(receipt.reached)")
     }
-    #expect(log.entries == ["source: \(options.text)", "cancelled, reached \(Self.depth + 1)"])
+    expectEqual(log.entries, ["source: \(options.text)", "cancelled, reached \(Self.depth + 1)"])
   }
 
   @Test("A chain is forced at its tail")
@@ -148,7 +148,7 @@ struct Law20AnyDepthTests {
 
       log("\(tail.state)")
     }
-    #expect(log.entries == ["source: plain", "cancelled"])
+    expectEqual(log.entries, ["source: plain", "cancelled"])
   }
 
   @Test("A long branch without other consumers ends early")
@@ -163,7 +163,7 @@ struct Law20AnyDepthTests {
 
       log("\(tail.state), \(other.state)")
     }
-    #expect(log.entries == ["cancelled, pending"])
+    expectEqual(log.entries, ["cancelled, pending"])
   }
 
   @Test("Interest is withdrawn up a chain")
@@ -179,7 +179,7 @@ struct Law20AnyDepthTests {
 
       log(tail.state)
     }
-    #expect(log.entries == ["source: ifOthers", "pending"])
+    expectEqual(log.entries, ["source: ifOthers", "pending"])
   }
 
   @Test("A pending chain is released with its promise and its bodies")
@@ -196,8 +196,8 @@ struct Law20AnyDepthTests {
 
       log(tail.outcomeIfCompleted?.error is BrokenPromise ? "broken" : tail.state)
     }
-    #expect(log.entries == ["broken"])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, ["broken"])
+    expectEqual(census.alive, 0)
   }
 
   @Test("A completed chain without references is released with its values")
@@ -210,7 +210,7 @@ struct Law20AnyDepthTests {
       promise.succeed(census.probe())
       futures.removeAll()
     }
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("flatMap recurses over futures that have completed")
@@ -223,7 +223,7 @@ struct Law20AnyDepthTests {
 
       log(countDown(Self.depth).state)
     }
-    #expect(log.entries == ["success(0)"])
+    expectEqual(log.entries, ["success(0)"])
   }
 
   @Test("flatMap recurses over futures that complete one after another")
@@ -243,7 +243,7 @@ struct Law20AnyDepthTests {
 
       log(future.state)
     }
-    #expect(log.entries == ["success(0)"])
+    expectEqual(log.entries, ["success(0)"])
   }
 
   @Test("A request goes through a recursion of inner futures to the future awaited now")
@@ -260,7 +260,7 @@ struct Law20AnyDepthTests {
 
       log(future.state)
     }
-    #expect(log.entries == ["innermost: plain", "cancelled"])
+    expectEqual(log.entries, ["innermost: plain", "cancelled"])
   }
 
   @Test("A chain of promises sealed onto each other is cancelled")
@@ -279,7 +279,7 @@ struct Law20AnyDepthTests {
 
       log(future.state)
     }
-    #expect(log.entries == ["last: plain", "cancelled"])
+    expectEqual(log.entries, ["last: plain", "cancelled"])
   }
 
   @Test("A future with many consumers is cancelled")
@@ -293,7 +293,7 @@ struct Law20AnyDepthTests {
 
       log(all.state)
     }
-    #expect(log.entries == ["source: ifOthers", "cancelled"])
+    expectEqual(log.entries, ["source: ifOthers", "cancelled"])
   }
 
   @Test("The completion of the first of many bodies that own each other's promises completes all")
@@ -309,6 +309,6 @@ struct Law20AnyDepthTests {
 
       log(promises[Self.depth].future.state)
     }
-    #expect(log.entries == ["success(\(Self.depth - 1))"])
+    expectEqual(log.entries, ["success(\(Self.depth - 1))"])
   }
 }

@@ -16,7 +16,7 @@ struct Law21NothingGrowsTests {
 
     for _ in 0..<10_000 { attach(census.probe()).remove() }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A long-lived future releases 10,000 removed handlers")
@@ -31,7 +31,7 @@ struct Law21NothingGrowsTests {
 
     for _ in 0..<10_000 { install(census.probe()).remove() }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A long-lived future releases 10,000 detached consumers")
@@ -46,8 +46,8 @@ struct Law21NothingGrowsTests {
 
     for _ in 0..<10_000 { attach(census.probe()).cancel(.doNotForwardRequest) }
 
-    #expect(census.alive == 0)
-    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .stored)
+    expectEqual(census.alive, 0)
+    expectEqual(promise.future.cancel(.doNotForwardIfOthersWaiting).effect, .stored)
   }
 
   // MARK: - Cancelled waits for a derived future
@@ -99,9 +99,9 @@ struct Law21NothingGrowsTests {
 
     for _ in 0..<100 { await wait.wait(promise.future) }
 
-    #expect(promise.future.tree().entries.count == 1 + 100 * wait.leaves)
+    expectEqual(promise.future.tree().entries.count, 1 + 100 * wait.leaves)
     promise.succeed(1)
-    #expect(promise.future.tree().entries.count == 1)
+    expectEqual(promise.future.tree().entries.count, 1)
   }
 
   @Test("A long-lived future releases 10,000 tokens that requested, while one remains")
@@ -111,7 +111,7 @@ struct Law21NothingGrowsTests {
 
     for _ in 0..<10_000 { promise.future.cancelToken().cancel(.doNotForwardIfOthersWaiting) }
 
-    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(promise.future.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     withExtendedLifetime(remaining) {}
   }
 
@@ -141,7 +141,7 @@ struct Law21NothingGrowsTests {
     }
 
     // The promise, the future of its recursion, and the first future.
-    #expect(future.tree().entries.count == 3)
+    expectEqual(future.tree().entries.count, 3)
     future.cancel()
     #expect(step.value.cancelRequest != nil)
 
@@ -171,7 +171,8 @@ struct Law21NothingGrowsTests {
 
     for count in (0..<10).reversed() { step.value.succeed(count) }
 
-    #expect(future.state == "success(7)" && retained.value.map(\.state) == Array(repeating: "success(7)", count: 5))
+    expectEqual(future.state, "success(7)")
+    expectEqual(retained.value.map(\.state), Array(repeating: "success(7)", count: 5))
   }
 
   @Test("A long-lived future releases 10,000 tasks that were cancelled while they waited")
@@ -186,7 +187,7 @@ struct Law21NothingGrowsTests {
       executor.runAll()
     }
 
-    #expect(future.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(future.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     withExtendedLifetime(remaining) {}
   }
 
@@ -204,7 +205,7 @@ struct Law21NothingGrowsTests {
     promise.succeed(census.probe())
 
     // The future of the promise still has its value.
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
     withExtendedLifetime((promise, token)) {}
   }
 
@@ -218,7 +219,7 @@ struct Law21NothingGrowsTests {
 
     promise.succeed(1)
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     observation.remove()
   }
 
@@ -229,7 +230,7 @@ struct Law21NothingGrowsTests {
 
     promise.succeed(1)
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     handler.remove()
   }
 
@@ -240,7 +241,7 @@ struct Law21NothingGrowsTests {
 
     promise.future.cancel()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     handler.remove()
   }
 
@@ -254,7 +255,7 @@ struct Law21NothingGrowsTests {
       promise.succeed(census.probe())
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     for handle in handles { handle.remove() }
   }
 
@@ -273,7 +274,7 @@ struct Law21NothingGrowsTests {
 
     // The request may retain its future, and with it the value, until it is released.
     received.value = nil
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A token retains neither the value nor the future after completion")
@@ -287,8 +288,8 @@ struct Law21NothingGrowsTests {
     promise?.succeed(census.probe())
     promise = nil
 
-    #expect(census.alive == 0)
-    #expect(token?.cancel().effect == .tooLate(.succeeded))
-    #expect(requesting?.cancel().effect == .tooLate(.succeeded))
+    expectEqual(census.alive, 0)
+    expectEqual(token?.cancel().effect, .tooLate(.succeeded))
+    expectEqual(requesting?.cancel().effect, .tooLate(.succeeded))
   }
 }

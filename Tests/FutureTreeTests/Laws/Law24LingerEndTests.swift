@@ -21,9 +21,10 @@ struct Law24LingerEndTests {
 
     promise.succeed(7)
 
-    #expect(clock.timerCount == 0 && shared.state == "success(7)")
-    #expect(shared.shared(linger: .seconds(1), clock: clock).state == "success(7)")
-    #expect(shared.map { $0 + 1 }.state == "success(8)")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(shared.state, "success(7)")
+    expectEqual(shared.shared(linger: .seconds(1), clock: clock).state, "success(7)")
+    expectEqual(shared.map { $0 + 1 }.state, "success(8)")
   }
 
   @Test("A timer that fires although it was cancelled has no effect")
@@ -37,9 +38,10 @@ struct Law24LingerEndTests {
     for body in bodies.value { body() }
     #expect(log.entries == [] && shared.tree().entries[0].consumers == 1)
     consumer.cancel()
-    #expect(log.entries == [] && bodies.value.count == 2)
+    expectEqual(log.entries, [])
+    expectEqual(bodies.value.count, 2)
     bodies.value[1]()
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
     bodies.value = []  // The bodies hold the future, and the future holds the clock.
   }
 
@@ -66,7 +68,7 @@ struct Law24LingerEndTests {
     let promise = source(log)
     promise.future.shared(linger: .seconds(5), clock: EagerClock()).map { $0 }.cancel()
 
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("Zero or less is the mark of shared()", arguments: [Duration.zero, .seconds(-1)])
@@ -75,8 +77,8 @@ struct Law24LingerEndTests {
     let shared = promise.future.shared(linger: duration, clock: clock)
     let (first, second) = (shared.map { $0 }, shared.map { $0 })
 
-    #expect(first.cancel().effect == .withheld(by: 1))
-    #expect(second.cancel().effect == .delivered)
+    expectEqual(first.cancel().effect, .withheld(by: 1))
+    expectEqual(second.cancel().effect, .delivered)
   }
 
   @Test("A second mark changes the duration for the next time")
@@ -86,7 +88,7 @@ struct Law24LingerEndTests {
     shared.shared(linger: .seconds(1), clock: ManualClock()).map { $0 }.cancel()
 
     clock.advance(by: .seconds(1))
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("Nothing is retained after the linger")
@@ -98,7 +100,7 @@ struct Law24LingerEndTests {
       let promise = Promise<Int>()
       promise.onRequestCancel { _ in withExtendedLifetime(probe) { .complete(.cancelled) } }
       promise.future.shared(linger: .seconds(5), clock: clock).map { $0 }.cancel()
-      #expect(clock.timerCount == 1)
+      expectEqual(clock.timerCount, 1)
       clock.advance(by: .seconds(5))
     }
     #expect(object == nil)
@@ -112,11 +114,11 @@ struct Law24LingerEndTests {
   func tree() throws {
     let promise = Promise<Int>()
     let shared = lingering(promise).named("feed")
-    #expect(shared.tree().entries[0].isLingering == false)
+    expectEqual(shared.tree().entries[0].isLingering, false)
     shared.map { $0 }.cancel(reason: CancellationReason("scrolled away", fileID: "App/Feed.swift", line: 7))
 
     let tree = shared.tree()
-    #expect(tree.description == "feed  pending, shared, lingering: scrolled away (App/Feed.swift:7)")
+    expectEqual(tree.description, "feed  pending, shared, lingering: scrolled away (App/Feed.swift:7)")
     #expect(tree.entries[0].isLingering && tree.entries[0].consumers == 0)
     withExtendedLifetime(promise) {}
   }
@@ -132,6 +134,6 @@ struct Law24LingerEndTests {
 
     #expect(events.events.contains { "\($0.fact)" == "lingering: gone (App/Feed.swift:7)" })
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 }

@@ -23,17 +23,22 @@ struct Law24LingerTests {
 
     let receipt = branch.cancel(reason: "scrolled away")
 
-    #expect(receipt.effect == .lingering && receipt.reached == 3 && receipt.handlers == 0)
-    #expect("\(receipt)" == "lingering, reached 3 futures")
-    #expect(branch.state == "cancelled" && branch.reason?.message == "scrolled away")
-    #expect(shared.state == "pending" && shared.cancelRequest == nil && log.entries == [])
+    expectEqual(receipt.effect, .lingering)
+    expectEqual(receipt.reached, 3)
+    expectEqual(receipt.handlers, 0)
+    expectEqual("\(receipt)", "lingering, reached 3 futures")
+    expectEqual(branch.state, "cancelled")
+    expectEqual(branch.reason?.message, "scrolled away")
+    expectEqual(shared.state, "pending")
+    #expect(shared.cancelRequest == nil)
+    expectEqual(log.entries, [])
 
     clock.advance(by: .seconds(4))
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     clock.advance(by: .seconds(1))
-    #expect(log.entries == ["source: plain"])
-    #expect(shared.cancelRequest?.reason.message == "scrolled away")
-    #expect(clock.timerCount == 0)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(shared.cancelRequest?.reason.message, "scrolled away")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A new consumer stops the timer, and the last one starts it again", arguments: NewConsumer.every)
@@ -44,14 +49,15 @@ struct Law24LingerTests {
     clock.advance(by: .seconds(4))
 
     let withdraw = new.join(shared)
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(100))
-    #expect(log.entries == [] && shared.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(shared.state, "pending")
 
     withdraw()
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   /// A way to become a consumer of a future, and to withdraw the interest.
@@ -107,12 +113,12 @@ struct Law24LingerTests {
     let shared = lingering(promise)
     let (first, second) = (shared.map { $0 }, shared.map { $0 })
 
-    #expect(first.cancel().effect == .withheld(by: 1))
-    #expect(clock.timerCount == 0)
-    #expect(second.cancel(.doNotForwardRequest).effect == .completed)  // It asks nothing, and was the last one.
-    #expect(clock.timerCount == 1)
+    expectEqual(first.cancel().effect, .withheld(by: 1))
+    expectEqual(clock.timerCount, 0)
+    expectEqual(second.cancel(.doNotForwardRequest).effect, .completed)  // It asks nothing, and was the last one.
+    expectEqual(clock.timerCount, 1)
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("The strongest request is delivered, with its own options and reason")
@@ -125,8 +131,8 @@ struct Law24LingerTests {
     shared.map { $0 }.cancel(reason: "as strong")
     clock.advance(by: .seconds(5))
 
-    #expect(log.entries == ["source: plain"])
-    #expect(shared.cancelRequest?.reason.message == "strong")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(shared.cancelRequest?.reason.message, "strong")
   }
 
   @Test("A request that no consumer made lingers as well, and a second one changes nothing")
@@ -134,14 +140,14 @@ struct Law24LingerTests {
     let promise = source(log)
     let shared = lingering(promise)
 
-    #expect(shared.previewCancel().effect == .lingering)
-    #expect(clock.timerCount == 0)  // A preview schedules nothing.
-    #expect(shared.cancel().effect == .lingering)
-    #expect(shared.cancel().effect == .lingering)
-    #expect(clock.timerCount == 1)
+    expectEqual(shared.previewCancel().effect, .lingering)
+    expectEqual(clock.timerCount, 0)  // A preview schedules nothing.
+    expectEqual(shared.cancel().effect, .lingering)
+    expectEqual(shared.cancel().effect, .lingering)
+    expectEqual(clock.timerCount, 1)
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
-    #expect(shared.cancel().effect == .duplicate)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(shared.cancel().effect, .duplicate)
   }
 
   @Test("Without a request, the interest ends after the linger, and nothing is asked")
@@ -151,9 +157,9 @@ struct Law24LingerTests {
     let shared = upstream.shared(linger: .seconds(5), clock: clock)
     do { _ = shared.cancelToken() }
 
-    #expect(upstream.map { $0 }.cancel(.doNotForwardIfOthersWaiting).effect == .lingering)
+    expectEqual(upstream.map { $0 }.cancel(.doNotForwardIfOthersWaiting).effect, .lingering)
     withExtendedLifetime(other) { clock.advance(by: .seconds(5)) }
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("A shared future in a diamond lingers once")
@@ -165,10 +171,13 @@ struct Law24LingerTests {
     let preview = bottom.previewCancel()
     let receipt = bottom.cancel()
 
-    #expect(receipt == preview && receipt.effect == .lingering && receipt.reached == 4)
-    #expect(bottom.isCompleted && clock.timerCount == 1)
+    expectEqual(receipt, preview)
+    expectEqual(receipt.effect, .lingering)
+    expectEqual(receipt.reached, 4)
+    #expect(bottom.isCompleted)
+    expectEqual(clock.timerCount, 1)
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   // MARK: - Force
@@ -181,9 +190,10 @@ struct Law24LingerTests {
 
     let receipt = target.cancel(.forceImmediately)
 
-    #expect(receipt.effect == .completed && receipt.handlers == 1)
-    #expect(log.entries == [depth == 0 ? "source: force" : "source: plain"])
-    #expect(clock.timerCount == 0)
+    expectEqual(receipt.effect, .completed)
+    expectEqual(receipt.handlers, 1)
+    expectEqual(log.entries, [depth == 0 ? "source: force" : "source: plain"])
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Force ends a linger that has begun")
@@ -191,10 +201,12 @@ struct Law24LingerTests {
     let promise = source(log)
     let shared = lingering(promise)
     shared.map { $0 }.cancel()
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
 
-    #expect(shared.cancel(.forceImmediately).effect == .completed)
-    #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
+    expectEqual(shared.cancel(.forceImmediately).effect, .completed)
+    expectEqual(log.entries, ["source: force"])
+    expectEqual(shared.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Force is withheld while others have interest, and is not delayed when they withdraw")
@@ -203,10 +215,12 @@ struct Law24LingerTests {
     let shared = lingering(promise)
     let other = shared.map { $0 }
 
-    #expect(shared.cancel(.forceImmediately).effect == .withheld(by: 1))
+    expectEqual(shared.cancel(.forceImmediately).effect, .withheld(by: 1))
     other.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: force"] && shared.state == "cancelled" && clock.timerCount == 0)
+    expectEqual(log.entries, ["source: force"])
+    expectEqual(shared.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test(
@@ -219,13 +233,15 @@ struct Law24LingerTests {
     if !isFirst { plain.cancel(reason: "plain") }
     forced.cancel([options, .forceImmediately], reason: "forced")
     if isFirst { plain.cancel(reason: "plain") }
-    #expect(log.entries == [] && clock.timerCount == 0)
+    expectEqual(log.entries, [])
+    expectEqual(clock.timerCount, 0)
 
     other.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["source: plain"] && clock.timerCount == 0)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(clock.timerCount, 0)
     // Equally strong requests: the earlier one is delivered.
-    #expect(shared.cancelRequest?.reason.message == (isFirst && options == [] ? "forced" : "plain"))
+    expectEqual(shared.cancelRequest?.reason.message, (isFirst && options == [] ? "forced" : "plain"))
   }
 
   @Test("A withheld force ends a linger that had begun before, and one of a future that was asked before")
@@ -236,7 +252,7 @@ struct Law24LingerTests {
     let waiting = shared[0].map { $0 }
     let forced = shared[0].map { $0 }
     clock.advance(by: .seconds(5))
-    #expect(log.entries == ["asked: plain"])
+    expectEqual(log.entries, ["asked: plain"])
 
     forced.cancel(.forceImmediately)
     waiting.cancel(.doNotForwardRequest)
@@ -244,8 +260,9 @@ struct Law24LingerTests {
     shared[1].cancel(.forceImmediately)
     other.cancel(.doNotForwardRequest)
 
-    #expect(log.entries == ["asked: plain", "lingering: plain"] && clock.timerCount == 0)
-    #expect(shared[1].state == "cancelled")
+    expectEqual(log.entries, ["asked: plain", "lingering: plain"])
+    expectEqual(clock.timerCount, 0)
+    expectEqual(shared[1].state, "cancelled")
     withExtendedLifetime(promises) {}
   }
 
@@ -254,10 +271,12 @@ struct Law24LingerTests {
     let promise = source(log)
     let shared = lingering(promise)
     let first = shared.map { $0 }
-    #expect(shared.node.stopLingering() == false && log.entries == [])
+    expectEqual(shared.node.stopLingering(), false)
+    expectEqual(log.entries, [])
     first.cancel(.doNotForwardRequest)
     let second = shared.map { $0 }
 
-    #expect(second.cancel().effect == .delivered && clock.timerCount == 0)
+    expectEqual(second.cancel().effect, .delivered)
+    expectEqual(clock.timerCount, 0)
   }
 }

@@ -30,12 +30,12 @@ struct LeakTests {
     var promise: Promise<Int>? = Promise<Int>()
     let future = holder.attach(census.probe(), to: promise!)
     let token = future.cancelToken()
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     ending.end(&promise, future)
 
     #expect(future.isCompleted)
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     withExtendedLifetime((promise, token)) {}
   }
 
@@ -50,7 +50,7 @@ struct LeakTests {
     executor.runAll()
 
     #expect(future.isCompleted)
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     withExtendedLifetime(promise) {}
   }
 
@@ -76,9 +76,9 @@ struct LeakTests {
 
     future.cancel(options)
 
-    #expect(future.state == "cancelled")
-    #expect(census.alive == 0)
-    #expect(other.state == "pending")
+    expectEqual(future.state, "cancelled")
+    expectEqual(census.alive, 0)
+    expectEqual(other.state, "pending")
   }
 
   @Test("A branch that ends early without references is deallocated although its upstream is pending", arguments: early)
@@ -94,8 +94,8 @@ struct LeakTests {
 
     for _ in 0..<10 { attach() }
 
-    #expect(census.alive == 0)
-    #expect(other.state == "pending")
+    expectEqual(census.alive, 0)
+    expectEqual(other.state, "pending")
   }
 
   @Test("A value is released with the last future that has it")
@@ -105,11 +105,11 @@ struct LeakTests {
       let promise = Promise<Probe>()
       let mapped = promise.future.map { $0 }.ensure {}.recover { error in throw error }
       promise.succeed(census.probe())
-      #expect(census.alive == 1)
+      expectEqual(census.alive, 1)
       withExtendedLifetime(mapped) {}
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A value is released with its promise although a future derived from it remains")
@@ -122,8 +122,8 @@ struct LeakTests {
       promise.succeed(census.probe())
     }
 
-    #expect(census.alive == 0)
-    #expect(lengths.value?.state == "success(1)")
+    expectEqual(census.alive, 0)
+    expectEqual(lengths.value?.state, "success(1)")
   }
 
   @Test("A value that arrives too late is released at once")
@@ -136,7 +136,7 @@ struct LeakTests {
     promise.complete(.success(census.probe()))
     promise.complete(with: .success(census.probe()))
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   // Law 11 (bodies that have not begun)
@@ -151,8 +151,8 @@ struct LeakTests {
       promise.succeed(census.probe())
     }
 
-    #expect(derived.value?.state == "cancelled")
-    #expect(census.alive == 0)
+    expectEqual(derived.value?.state, "cancelled")
+    expectEqual(census.alive, 0)
   }
 
   @Test("An error is released with the last future that has it")
@@ -163,11 +163,11 @@ struct LeakTests {
     let census = Census()
     do {
       let future = Future<Int>.failed(Heavy(probe: census.probe())).map { $0 }
-      #expect(census.alive == 1)
+      expectEqual(census.alive, 1)
       withExtendedLifetime(future) {}
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A handler that captures its promise forms no cycle after completion")
@@ -185,7 +185,7 @@ struct LeakTests {
 
     run()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("A body that captures its own future forms no cycle after completion")
@@ -204,7 +204,7 @@ struct LeakTests {
 
     run()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("An inner future is retained only until it completes")
@@ -214,12 +214,12 @@ struct LeakTests {
     let other = Locked<Future<Int>?>(inner.value?.future.map { [probe = census.probe()] in pass($0, probe) })
     let derived = Future.succeeded(1).flatMap { [other] _ in other.value ?? .succeeded(0) }
     other.value = nil
-    #expect(census.alive == 1)
+    expectEqual(census.alive, 1)
 
     inner.value?.succeed(2)
 
-    #expect(derived.state == "success(2)")
-    #expect(census.alive == 0)
+    expectEqual(derived.state, "success(2)")
+    expectEqual(census.alive, 0)
   }
 
   @Test("A pending tree is deallocated when its last reference is dropped", arguments: Holder.allCases)
@@ -234,6 +234,6 @@ struct LeakTests {
 
     run()
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 }

@@ -11,7 +11,7 @@ struct PromisesAPlusReturnTests {
     let returned = future.onComplete { _ in .success(5) }
     settle()
 
-    #expect(returned.state == "success(5)")
+    expectEqual(returned.state, "success(5)")
     #expect(returned != future)
   }
 
@@ -22,7 +22,7 @@ struct PromisesAPlusReturnTests {
     let returned = future.onComplete { _ -> Completion<Int> in throw Oops("thrown") }
     settle()
 
-    #expect(returned.state == "failure(thrown)")
+    expectEqual(returned.state, "failure(thrown)")
   }
 
   @Test("2.2.7.2 a body may throw after a success and after a failure")
@@ -30,8 +30,8 @@ struct PromisesAPlusReturnTests {
     let afterSuccess = Future.succeeded(1).onSuccess { _ -> Future<Int> in throw Oops("after success") }
     let afterFailure = Future<Int>.failed(Oops()).recover { _ in throw Oops("after failure") }
 
-    #expect(afterSuccess.state == "failure(after success)")
-    #expect(afterFailure.state == "failure(after failure)")
+    expectEqual(afterSuccess.state, "failure(after success)")
+    expectEqual(afterFailure.state, "failure(after failure)")
   }
 
   @Test("2.2.7.3 a success passes through operators without a body for it", arguments: Settlement.fulfilled)
@@ -41,7 +41,7 @@ struct PromisesAPlusReturnTests {
     let returned = [future.recover { _ in 9 }, future.onFailure { _ in }, future.onCancel { _ in }]
     settle()
 
-    #expect(returned.states() == Array(repeating: settlement.state, count: 3))
+    expectEqual(returned.states(), Array(repeating: settlement.state, count: 3))
   }
 
   @Test("2.2.7.4 a rejection passes through operators without a body for it", arguments: Settlement.rejected)
@@ -51,7 +51,7 @@ struct PromisesAPlusReturnTests {
     let returned = [future.onSuccess { .succeeded($0 + 1) }, future.map { $0 + 1 }, future.flatMap { .succeeded($0) }]
     settle()
 
-    #expect(returned.states() == Array(repeating: settlement.state, count: 3))
+    expectEqual(returned.states(), Array(repeating: settlement.state, count: 3))
   }
 }
 
@@ -145,7 +145,7 @@ struct PromisesAPlusAdoptionTests {
 
     let future = adoption.adopt(promise.future)
 
-    #expect(future.state == "pending")
+    expectEqual(future.state, "pending")
     withExtendedLifetime(promise) {}
   }
 
@@ -156,8 +156,8 @@ struct PromisesAPlusAdoptionTests {
     let future = adoption.adopt(inner)
     settle()
 
-    #expect(future.state == settlement.state)
-    #expect(future.reason == inner.reason)
+    expectEqual(future.state, settlement.state)
+    expectEqual(future.reason, inner.reason)
   }
 
   @Test("2.3.2 a future may adopt a future that adopts another", arguments: Adoption.every, Settlement.all)
@@ -167,7 +167,7 @@ struct PromisesAPlusAdoptionTests {
     let future = adoption.adopt(adoption.adopt(adoption.adopt(inner)))
     settle()
 
-    #expect(future.state == settlement.state)
+    expectEqual(future.state, settlement.state)
   }
 }
 
@@ -209,8 +209,8 @@ struct PromisesAPlusResolutionTests {
       other.succeed(9)
       pending.succeed(7)
 
-      #expect(promise.future.state == first.state)
-      #expect(log.entries == [first.state])
+      expectEqual(promise.future.state, first.state)
+      expectEqual(log.entries, [first.state])
     }
   }
 
@@ -223,7 +223,7 @@ struct PromisesAPlusResolutionTests {
     promise.succeed(5)
     other.succeed(9)
 
-    #expect(promise.future.state == "success(5)")
+    expectEqual(promise.future.state, "success(5)")
   }
 
   @Test("2.3.3.3.4 an error after the first resolution is ignored", arguments: Resolution.every)
@@ -238,7 +238,7 @@ struct PromisesAPlusResolutionTests {
     work.onFailure { promise.fail($0) }
     pending.succeed(7)
 
-    #expect(work.state == "failure(afterwards)")
-    #expect(promise.future.state == first.state)
+    expectEqual(work.state, "failure(afterwards)")
+    expectEqual(promise.future.state, first.state)
   }
 }

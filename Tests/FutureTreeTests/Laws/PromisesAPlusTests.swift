@@ -12,11 +12,11 @@ struct PromisesAPlusStateTests {
   @Test("2.1.1.1 a pending future may move to each of the other states", arguments: Settlement.all)
   func pending(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
-    if settlement.moment != .already { #expect(future.state == "pending") }
+    if settlement.moment != .already { expectEqual(future.state, "pending") }
 
     settle()
 
-    #expect(future.state == settlement.state)
+    expectEqual(future.state, settlement.state)
   }
 
   @Test("2.1.2, 2.1.3 a settled future moves to no other state, and keeps its outcome", arguments: Settlement.all)
@@ -33,9 +33,9 @@ struct PromisesAPlusStateTests {
       if later.moment == .immediately { #expect(!settle(later.outcome)) }
       if later.moment == .eventually { onAnotherThread { #expect(!settle(later.outcome)) } }
 
-      #expect(promise.future.state == settlement.state)
+      expectEqual(promise.future.state, settlement.state)
     }
-    #expect(log.entries == Array(repeating: settlement.state, count: 6))
+    expectEqual(log.entries, Array(repeating: settlement.state, count: 6))
   }
 
   @Test("2.1.2, 2.1.3 a completion in a body of a settled future changes nothing", arguments: Settlement.all)
@@ -49,7 +49,7 @@ struct PromisesAPlusStateTests {
 
     promise.complete(with: settlement.outcome)
 
-    #expect(promise.future.state == settlement.state)
+    expectEqual(promise.future.state, settlement.state)
   }
 }
 
@@ -81,18 +81,18 @@ struct PromisesAPlusBodyTests {
     attach(to: future)
     settle()
 
-    #expect(log.entries == [expected(for: settlement)])
+    expectEqual(log.entries, [expected(for: settlement)])
   }
 
   @Test("2.2.2.2, 2.2.3.2 no body is called before the future is settled", arguments: Settlement.all)
   func notBefore(_ settlement: Settlement) {
     let (future, settle) = settlement.make()
     attach(to: future)
-    if settlement.moment != .already { #expect(log.entries == []) }
+    if settlement.moment != .already { expectEqual(log.entries, []) }
 
     settle()
 
-    #expect(log.count == 1)
+    expectEqual(log.count, 1)
   }
 
   @Test("2.2.2.2, 2.2.3.2 a future that is never settled calls no body")
@@ -101,7 +101,7 @@ struct PromisesAPlusBodyTests {
 
     attach(to: promise.future)
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     withExtendedLifetime(promise) {}
   }
 
@@ -114,7 +114,7 @@ struct PromisesAPlusBodyTests {
     for _ in 0..<2 { promise.complete(with: settlement.outcome) }
     onAnotherThread { promise.complete(with: settlement.outcome) }
 
-    #expect(log.entries == [expected(for: settlement)])
+    expectEqual(log.entries, [expected(for: settlement)])
   }
 
   @Test("2.2.2.3, 2.2.3.3 bodies attached before and after settling are called once each", arguments: Settlement.all)
@@ -126,7 +126,7 @@ struct PromisesAPlusBodyTests {
     settle()
     attach(to: future)
 
-    #expect(log.entries == Array(repeating: expected(for: settlement), count: 3))
+    expectEqual(log.entries, Array(repeating: expected(for: settlement), count: 3))
   }
 }
 
@@ -147,7 +147,7 @@ struct PromisesAPlusTimingTests {
     log("settled")
     executor.runAll()
 
-    #expect(log.entries == ["attached", "settled", "body \(settlement.state)"])
+    expectEqual(log.entries, ["attached", "settled", "body \(settlement.state)"])
   }
 
   @Test(
@@ -163,7 +163,7 @@ struct PromisesAPlusTimingTests {
 
     let body = "body \(settlement.state)"
     let isSettled = settlement.moment == .already
-    #expect(log.entries == (isSettled ? [body, "attached", "settled"] : ["attached", body, "settled"]))
+    expectEqual(log.entries, (isSettled ? [body, "attached", "settled"] : ["attached", body, "settled"]))
   }
 
   @Test(
@@ -180,7 +180,7 @@ struct PromisesAPlusTimingTests {
     }
 
     let body = "body \(settlement.state)"
-    #expect(log.entries == (settlement.moment == .eventually ? ["attached", body] : ["done", body]))
+    expectEqual(log.entries, (settlement.moment == .eventually ? ["attached", body] : ["done", body]))
   }
 
   @Test("2.2.4 a body that attaches another body ends before the other runs", arguments: Settlement.all)
@@ -194,7 +194,7 @@ struct PromisesAPlusTimingTests {
 
     settle()
 
-    #expect(log.entries == ["outer", "inner"])
+    expectEqual(log.entries, ["outer", "inner"])
   }
 }
 
@@ -209,7 +209,7 @@ struct PromisesAPlusOrderTests {
     for number in 1...3 { future.onComplete { [log] outcome in .success(log("\(number) \(outcome.state)")) } }
     settle()
 
-    #expect(log.entries == (1...3).map { "\($0) \(settlement.state)" })
+    expectEqual(log.entries, (1...3).map { "\($0) \(settlement.state)" })
   }
 
   @Test("2.2.6 a body that throws does not prevent the other bodies", arguments: Settlement.all)
@@ -221,8 +221,8 @@ struct PromisesAPlusOrderTests {
     let third = future.onComplete { [log] _ in .success(log("3", passing: 3)) }
     settle()
 
-    #expect(log.entries == ["1", "3"])
-    #expect([first, second, third].states() == ["success(1)", "failure(second)", "success(3)"])
+    expectEqual(log.entries, ["1", "3"])
+    expectEqual([first, second, third].states(), ["success(1)", "failure(second)", "success(3)"])
   }
 
   @Test("2.2.6 branches of one future are independent", arguments: Settlement.all)
@@ -232,8 +232,8 @@ struct PromisesAPlusOrderTests {
     let branches = [10, 20, 30].map { value in future.onComplete { _ in .success(value) }.map { $0 + 1 } }
     settle()
 
-    #expect(branches.states() == ["success(11)", "success(21)", "success(31)"])
-    #expect(future.state == settlement.state)
+    expectEqual(branches.states(), ["success(11)", "success(21)", "success(31)"])
+    expectEqual(future.state, settlement.state)
   }
 
   @Test("2.2.6 a body attached by a body runs after the bodies attached before", arguments: Settlement.all)
@@ -250,6 +250,6 @@ struct PromisesAPlusOrderTests {
     settle()
     executor.runAll()
 
-    #expect(log.entries == ["1", "2", "3"])
+    expectEqual(log.entries, ["1", "2", "3"])
   }
 }

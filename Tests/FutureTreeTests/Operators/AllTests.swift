@@ -11,10 +11,10 @@ struct AllTests {
 
     promises[2].succeed(2)
     promises[0].succeed(0)
-    #expect(all.state == "pending")
+    expectEqual(all.state, "pending")
     promises[1].succeed(1)
 
-    #expect(all.state == "success([0, 1, 2])")
+    expectEqual(all.state, "success([0, 1, 2])")
   }
 
   @Test("All accepts completed inputs")
@@ -25,12 +25,12 @@ struct AllTests {
 
     promise.succeed(2)
 
-    #expect([now.state, later.state] == ["success([1, 2])", "success([1, 2])"])
+    expectEqual([now.state, later.state], ["success([1, 2])", "success([1, 2])"])
   }
 
   @Test("All of no inputs succeeds with an empty array")
   func empty() {
-    #expect(Future<Int>.all([]).state == "success([])")
+    expectEqual(Future<Int>.all([]).state, "success([])")
   }
 
   static let deciders: [(Outcome<Int>, String)] = [
@@ -46,8 +46,8 @@ struct AllTests {
     promises[0].fail(Oops("later"))
     promises[2].succeed(2)
 
-    #expect(all.state == state)
-    #expect(all.reason?.message == outcome.reason?.message)
+    expectEqual(all.state, state)
+    expectEqual(all.reason?.message, outcome.reason?.message)
   }
 
   @Test("A request is forwarded to all pending inputs, and the first cancelled input decides")
@@ -60,11 +60,11 @@ struct AllTests {
     done.succeed(1)
 
     all.cancel()
-    #expect(log.entries.sorted() == ["first: plain", "second: plain"])
+    expectEqual(log.entries.sorted(), ["first: plain", "second: plain"])
     second.completeCancelled("stopped")
 
-    #expect(all.reason?.message == "stopped")
-    #expect(first.future.state == "pending")
+    expectEqual(all.reason?.message, "stopped")
+    expectEqual(first.future.state, "pending")
   }
 
   @Test("All keeps its values if all inputs succeed after a request")
@@ -79,7 +79,7 @@ struct AllTests {
     first.succeed(1)
     second.succeed(2)
 
-    #expect(all.state == "success([1, 2])")
+    expectEqual(all.state, "success([1, 2])")
   }
 
   @Test("A request by the only token is forwarded to every input")
@@ -91,7 +91,7 @@ struct AllTests {
 
     token.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries.sorted() == ["first: ifOthers", "second: ifOthers"])
+    expectEqual(log.entries.sorted(), ["first: ifOthers", "second: ifOthers"])
   }
 
   @Test("The values are released with the join")
@@ -104,8 +104,8 @@ struct AllTests {
 
     let count = make()
 
-    #expect(count.state == "success(2)")
-    #expect(census.alive == 0)
+    expectEqual(count.state, "success(2)")
+    expectEqual(census.alive, 0)
   }
 
   @Test("The decision releases the values that arrived before it")
@@ -123,6 +123,6 @@ struct AllTests {
     decider.fail(Oops())
 
     #expect(all.isCompleted)
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 }

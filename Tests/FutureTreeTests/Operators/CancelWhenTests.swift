@@ -14,12 +14,12 @@ struct CancelWhenTests {
   func asks() {
     let promise = source(log)
     promise.future.cancel(when: tokens.token)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
 
     tokens.cancel(reason: CancellationReason("why", fileID: "App/A.swift", line: 1))
 
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.description == "why (App/A.swift:1)")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.description, "why (App/A.swift:1)")
   }
 
   @Test("cancel(when:) returns the same future and adds no consumer")
@@ -28,8 +28,8 @@ struct CancelWhenTests {
 
     let future = promise.future.cancel(when: tokens.token)
 
-    #expect(future == promise.future)
-    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(future, promise.future)
+    expectEqual(promise.future.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
   }
 
   @Test(
@@ -41,7 +41,7 @@ struct CancelWhenTests {
 
     tokens.cancel()
 
-    #expect(log.entries == ["source: \(options.text)"])
+    expectEqual(log.entries, ["source: \(options.text)"])
   }
 
   @Test(
@@ -54,9 +54,9 @@ struct CancelWhenTests {
 
     tokens.cancel()
 
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     consumer.cancel(.doNotForwardRequest)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("A token cancelled before requests at once")
@@ -66,15 +66,15 @@ struct CancelWhenTests {
 
     promise.future.cancel(when: tokens.token)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == "before")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "before")
   }
 
   @Test("A completed future is not registered")
   func completed() {
     Future.succeeded(1).cancel(when: tokens.token)
 
-    #expect(registered == 0)
+    expectEqual(registered, 0)
   }
 
   @Test("One token cancels many futures, the last registered first")
@@ -84,7 +84,7 @@ struct CancelWhenTests {
 
     tokens.cancel()
 
-    withExtendedLifetime(promises) { #expect(log.entries == ["3: plain", "2: plain", "1: plain"]) }
+    withExtendedLifetime(promises) { expectEqual(log.entries, ["3: plain", "2: plain", "1: plain"]) }
   }
 
   @Test(
@@ -93,11 +93,11 @@ struct CancelWhenTests {
   func ends(outcome: Outcome<Int>) {
     let promise = Promise<Int>()
     promise.future.cancel(when: tokens.token)
-    #expect(registered == 1)
+    expectEqual(registered, 1)
 
     promise.complete(with: outcome)
 
-    #expect(registered == 0)
+    expectEqual(registered, 0)
   }
 
   @Test("The future retains nothing of a dropped source")
@@ -109,12 +109,13 @@ struct CancelWhenTests {
       let tokens = CancellationTokenSource()
       (source, state) = (tokens, tokens.state)
       promise.future.cancel(when: tokens.token)
-      #expect(state.listedCount == 1)
+      expectEqual(state.listedCount, 1)
       withExtendedLifetime(tokens) {}
     }
 
-    #expect(source == nil && state.listedCount == 0)
-    #expect(promise.future.state == "pending")
+    #expect(source == nil)
+    expectEqual(state.listedCount, 0)
+    expectEqual(promise.future.state, "pending")
   }
 
   @Test("A dropped promise completes its future, which is then unregistered")
@@ -122,10 +123,10 @@ struct CancelWhenTests {
     do {
       let promise = Promise<Int>()
       promise.future.cancel(when: tokens.token)
-      withExtendedLifetime(promise) { #expect(registered == 1) }
+      withExtendedLifetime(promise) { expectEqual(registered, 1) }
     }
 
-    #expect(registered == 0)
+    expectEqual(registered, 0)
   }
 
   @Test("A long-lived token does not retain a value")
@@ -137,13 +138,13 @@ struct CancelWhenTests {
       promise.succeed(census.probe())
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("The token `never` makes no request")
   func never() {
     let promise = source(log)
 
-    #expect(promise.future.cancel(when: .never) == promise.future)
+    expectEqual(promise.future.cancel(when: .never), promise.future)
   }
 }

@@ -17,7 +17,7 @@ struct ObserveTests {
     promise.succeed(9)
     promise.future.observe { log("after \($0.state)") }
 
-    #expect(log.entries == ["before \(outcome.state)", "after \(outcome.state)"])
+    expectEqual(log.entries, ["before \(outcome.state)", "after \(outcome.state)"])
   }
 
   @Test("An observer is not a consumer and withholds no request")
@@ -28,8 +28,8 @@ struct ObserveTests {
 
     let receipt = promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered)
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("An observer receives the outcome after a request", arguments: outcomes)
@@ -39,10 +39,10 @@ struct ObserveTests {
     promise.future.observe { log($0.state) }
 
     promise.future.cancel()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     promise.complete(with: outcome)
 
-    #expect(log.entries == [outcome.state])
+    expectEqual(log.entries, [outcome.state])
   }
 
   @Test("An observer receives the outcome of a forced future")
@@ -53,7 +53,7 @@ struct ObserveTests {
 
     promise.future.cancel(.forceImmediately, reason: "now")
 
-    #expect(log.entries == ["now"])
+    expectEqual(log.entries, ["now"])
   }
 
   @Test("A removed observer is not called and releases its captures", arguments: [true, false])
@@ -71,10 +71,11 @@ struct ObserveTests {
     let observation = observe(census.probe())
 
     #expect(observation.remove() && !observation.remove())
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
     promise.succeed(1)
 
-    #expect(log.entries == [] && !observation.remove())
+    expectEqual(log.entries, [])
+    #expect(!observation.remove())
   }
 
   @Test("Dropping an observation does not remove the observer")
@@ -87,7 +88,7 @@ struct ObserveTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["success(1)"])
+    expectEqual(log.entries, ["success(1)"])
   }
 
   @Test("Removing an observer after completion has no effect", arguments: [true, false])
@@ -100,7 +101,7 @@ struct ObserveTests {
 
     #expect(!observation.remove())
 
-    #expect(log.entries == ["success(1)"])
+    expectEqual(log.entries, ["success(1)"])
   }
 
   @Test("An observer runs on its executor")
@@ -111,10 +112,10 @@ struct ObserveTests {
     promise.future.observe(on: executor.executor) { log($0.state) }
 
     promise.succeed(1)
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     executor.runAll()
 
-    #expect(log.entries == ["success(1)"])
+    expectEqual(log.entries, ["success(1)"])
   }
 
   @Test("An observer that is queued on its executor or was dropped by it can be removed")
@@ -137,8 +138,8 @@ struct ObserveTests {
     #expect(queued.remove() && !queued.remove())
     executor.runAll()
 
-    #expect(log.entries == [])
-    #expect(census.alive == 0)
+    expectEqual(log.entries, [])
+    expectEqual(census.alive, 0)
   }
 
   @Test("An observer does not renew its future's interest in the upstream")
@@ -151,8 +152,8 @@ struct ObserveTests {
 
     promise.future.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
     promise.completeCancelled()
-    #expect(log.entries == ["source: ifOthers", "observed cancelled"])
+    expectEqual(log.entries, ["source: ifOthers", "observed cancelled"])
   }
 }

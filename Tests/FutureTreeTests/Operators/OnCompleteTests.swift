@@ -14,7 +14,7 @@ struct OnCompleteTests {
 
     promise.complete(with: outcome)
 
-    #expect(derived.state == "success(\(outcome.state))")
+    expectEqual(derived.state, "success(\(outcome.state))")
   }
 
   @Test("The outcome of the body's future is the result", arguments: outcomes)
@@ -23,11 +23,11 @@ struct OnCompleteTests {
     let inner = Promise<String>()
     let derived = promise.future.onComplete { _ in .completeUsing(inner.future) }
     promise.complete(with: outcome)
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     inner.succeed("inner")
 
-    #expect(derived.state == "success(inner)")
+    expectEqual(derived.state, "success(inner)")
   }
 
   @Test("The body's completion is the result", arguments: outcomes)
@@ -37,7 +37,7 @@ struct OnCompleteTests {
 
     promise.complete(with: outcome)
 
-    #expect(derived.reason?.message == "given up")
+    expectEqual(derived.reason?.message, "given up")
   }
 
   @Test("The body's error is the result", arguments: outcomes)
@@ -47,7 +47,7 @@ struct OnCompleteTests {
 
     promise.complete(with: outcome)
 
-    #expect(derived.state == "failure(thrown)")
+    expectEqual(derived.state, "failure(thrown)")
   }
 
   @Test("A body that returns the outcome or calls get() on it passes every outcome", arguments: outcomes)
@@ -58,8 +58,8 @@ struct OnCompleteTests {
 
     promise.complete(with: outcome)
 
-    #expect([returned, got].states() == [outcome.state, outcome.state])
-    #expect([returned, got].map { $0.reason?.message } == [outcome.reason?.message, outcome.reason?.message])
+    expectEqual([returned, got].states(), [outcome.state, outcome.state])
+    expectEqual([returned, got].map { $0.reason?.message }, [outcome.reason?.message, outcome.reason?.message])
   }
 
   @Test("A request is forwarded, and the body runs with the outcome of the upstream", arguments: outcomes)
@@ -71,8 +71,8 @@ struct OnCompleteTests {
     derived.cancel()
     promise.complete(with: outcome)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(derived.state == "success(\(outcome.state))")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(derived.state, "success(\(outcome.state))")
   }
 
   @Test("A request is forwarded to the future that the body returned")
@@ -83,7 +83,7 @@ struct OnCompleteTests {
 
     derived.cancel()
 
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(log.entries, ["inner: plain"])
   }
 
   @Test("The body runs on its executor, for every outcome", arguments: outcomes)
@@ -93,9 +93,9 @@ struct OnCompleteTests {
     let derived = promise.future.onComplete(on: executor.executor) { .success($0.state) }
 
     promise.complete(with: outcome)
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
     executor.runAll()
 
-    #expect(derived.state == "success(\(outcome.state))")
+    expectEqual(derived.state, "success(\(outcome.state))")
   }
 }

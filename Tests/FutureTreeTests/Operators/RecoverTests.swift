@@ -11,9 +11,9 @@ struct RecoverTests {
     let executor = ManualExecutor()
     let derived = Future.succeeded(1).recover(on: executor.executor) { _ in log("body", passing: 0) }
 
-    #expect(derived.state == "success(1)")
-    #expect(executor.pendingCount == 0)
-    #expect(log.entries == [])
+    expectEqual(derived.state, "success(1)")
+    expectEqual(executor.pendingCount, 0)
+    expectEqual(log.entries, [])
   }
 
   @Test("The body's value replaces a failure")
@@ -23,14 +23,14 @@ struct RecoverTests {
 
     promise.fail(Oops())
 
-    #expect(derived.state == "success(1)")
+    expectEqual(derived.state, "success(1)")
   }
 
   @Test("The error of a body that throws replaces a failure")
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recover { _ in throw Oops("second") }
 
-    #expect(derived.state == "failure(second)")
+    expectEqual(derived.state, "failure(second)")
   }
 
   @Test(
@@ -41,8 +41,8 @@ struct RecoverTests {
     let plain = Future<Int>.failed(Oops()).recover { _ in throw CancellationError() }
     let reasoned = Future<Int>.failed(Oops()).recover { _ in throw FutureCancelled(reason: "given up") }
 
-    #expect([plain, reasoned].states() == ["cancelled", "cancelled"])
-    #expect(reasoned.reason?.message == "given up")
+    expectEqual([plain, reasoned].states(), ["cancelled", "cancelled"])
+    expectEqual(reasoned.reason?.message, "given up")
   }
 
   @Test("A cancellation passes through without running the body")
@@ -50,8 +50,8 @@ struct RecoverTests {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recover { _ in log("body", passing: 0) }
 
-    #expect(derived.reason?.message == "gone")
-    #expect(log.entries == [])
+    expectEqual(derived.reason?.message, "gone")
+    expectEqual(log.entries, [])
   }
 
   @Test("A request is forwarded, and a later failure passes through without running the body")
@@ -63,8 +63,8 @@ struct RecoverTests {
     derived.cancel()
     promise.fail(Oops())
 
-    #expect(log.entries == ["source: plain"])
-    #expect(derived.state == "failure(oops)")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(derived.state, "failure(oops)")
   }
 
   @Test("A success and a cancellation pass after a request")
@@ -79,17 +79,17 @@ struct RecoverTests {
     first.succeed(1)
     second.completeCancelled()
 
-    #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
+    expectEqual([succeeded.state, cancelled.state], ["success(1)", "cancelled"])
   }
 
   @Test("The body runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     let derived = Future<Int>.failed(Oops()).recover(on: executor.executor) { _ in 2 }
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     executor.runAll()
 
-    #expect(derived.state == "success(2)")
+    expectEqual(derived.state, "success(2)")
   }
 }

@@ -11,9 +11,9 @@ struct RecoverWithTests {
     let executor = ManualExecutor()
     let derived = Future.succeeded(1).recoverWith(on: executor.executor) { _ in log("body", passing: .succeeded(0)) }
 
-    #expect(derived.state == "success(1)")
-    #expect(executor.pendingCount == 0)
-    #expect(log.entries == [])
+    expectEqual(derived.state, "success(1)")
+    expectEqual(executor.pendingCount, 0)
+    expectEqual(log.entries, [])
   }
 
   @Test(
@@ -26,10 +26,10 @@ struct RecoverWithTests {
     let now = promise.future.recoverWith { _ in ended.future }
 
     promise.fail(Oops("first"))
-    #expect([later, now].states() == ["pending", outcome.state])
+    expectEqual([later, now].states(), ["pending", outcome.state])
     inner.complete(with: outcome)
 
-    #expect(later.state == outcome.state)
+    expectEqual(later.state, outcome.state)
     #expect([later, now].allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
@@ -37,7 +37,7 @@ struct RecoverWithTests {
   func throwing() {
     let derived = Future<Int>.failed(Oops("first")).recoverWith { _ in throw Oops("second") }
 
-    #expect(derived.state == "failure(second)")
+    expectEqual(derived.state, "failure(second)")
   }
 
   @Test(
@@ -48,8 +48,8 @@ struct RecoverWithTests {
     let plain = Future<Int>.failed(Oops()).recoverWith { _ in throw CancellationError() }
     let reasoned = Future<Int>.failed(Oops()).recoverWith { _ in throw FutureCancelled(reason: "mine") }
 
-    #expect([plain, reasoned].states() == ["cancelled", "cancelled"])
-    #expect(reasoned.reason?.message == "mine")
+    expectEqual([plain, reasoned].states(), ["cancelled", "cancelled"])
+    expectEqual(reasoned.reason?.message, "mine")
   }
 
   @Test("A cancellation passes through without running the body")
@@ -57,8 +57,8 @@ struct RecoverWithTests {
     let log = Recorder()
     let derived = Future<Int>.cancelled("gone").recoverWith { _ in log("body", passing: .succeeded(0)) }
 
-    #expect(derived.reason?.message == "gone")
-    #expect(log.entries == [])
+    expectEqual(derived.reason?.message, "gone")
+    expectEqual(log.entries, [])
   }
 
   @Test("A request is forwarded, and a later failure passes through without running the body")
@@ -70,8 +70,8 @@ struct RecoverWithTests {
     derived.cancel()
     promise.fail(Oops())
 
-    #expect(log.entries == ["source: plain"])
-    #expect(derived.state == "failure(oops)")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(derived.state, "failure(oops)")
   }
 
   @Test("A success and a cancellation pass after a request")
@@ -85,7 +85,7 @@ struct RecoverWithTests {
     first.succeed(1)
     second.completeCancelled()
 
-    #expect([succeeded.state, cancelled.state] == ["success(1)", "cancelled"])
+    expectEqual([succeeded.state, cancelled.state], ["success(1)", "cancelled"])
   }
 
   @Test("A request is forwarded to the future that the body returned")
@@ -96,9 +96,9 @@ struct RecoverWithTests {
 
     derived.cancel()
 
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(log.entries, ["inner: plain"])
     inner.succeed(1)
-    #expect(derived.state == "success(1)")
+    expectEqual(derived.state, "success(1)")
   }
 
   @Test(
@@ -115,20 +115,20 @@ struct RecoverWithTests {
 
     promise.fail(Oops())
 
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(log.entries, ["inner: plain"])
     inner.completeCancelled()
-    #expect(derived.value?.state == "cancelled")
+    expectEqual(derived.value?.state, "cancelled")
   }
 
   @Test("The body runs on its executor")
   func onExecutor() {
     let executor = ManualExecutor()
     let derived = Future<Int>.failed(Oops()).recoverWith(on: executor.executor) { _ in .succeeded(2) }
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     executor.runAll()
 
-    #expect(derived.state == "success(2)")
+    expectEqual(derived.state, "success(2)")
   }
 
   @Test("The failure passes at once if a queued body is cancelled (law 11, bodies that have not begun)", .tags(.law11))
@@ -140,8 +140,8 @@ struct RecoverWithTests {
 
     derived.cancel()
 
-    #expect(derived.state == "failure(oops)")
+    expectEqual(derived.state, "failure(oops)")
     executor.runAll()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
   }
 }

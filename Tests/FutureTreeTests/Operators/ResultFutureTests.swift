@@ -11,7 +11,7 @@ struct ResultFutureTests {
   func completed(outcome: Outcome<Int>) {
     let futures = [outcome.future, Completion(outcome).future]
 
-    #expect(futures.states() == [outcome.state, outcome.state])
+    expectEqual(futures.states(), [outcome.state, outcome.state])
     #expect(futures.allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
@@ -19,7 +19,7 @@ struct ResultFutureTests {
   func completeUsing() {
     let promise = Promise<Int>()
 
-    #expect(Completion.completeUsing(promise.future).future == promise.future)
+    expectEqual(Completion.completeUsing(promise.future).future, promise.future)
   }
 
   @Test("A body of onSuccess that returns the future of a completion takes its outcome", arguments: outcomes)
@@ -27,17 +27,17 @@ struct ResultFutureTests {
     let promise = Promise<Int>()
     let direct = Future.succeeded.onSuccess { Completion(outcome).future }
     let linked = Future.succeeded.onSuccess { Completion.completeUsing(promise.future).future }
-    #expect(linked.state == "pending")
+    expectEqual(linked.state, "pending")
 
     promise.complete(with: outcome)
 
-    #expect([direct, linked].states() == [outcome.state, outcome.state])
+    expectEqual([direct, linked].states(), [outcome.state, outcome.state])
     #expect([direct, linked].allSatisfy { $0.reason?.message == outcome.reason?.message })
   }
 
   @Test("The future of a completion that is cancelled without a reason is cancelled")
   func withoutReason() {
-    #expect(Completion<Int>.cancelled.future.state == "cancelled")
+    expectEqual(Completion<Int>.cancelled.future.state, "cancelled")
   }
 
   @Test("A body of onComplete that forwards the outcome passes it", arguments: outcomes)
@@ -47,8 +47,8 @@ struct ResultFutureTests {
 
     promise.complete(with: outcome)
 
-    #expect(future.state == outcome.state)
-    #expect(future.reason?.message == outcome.reason?.message)
+    expectEqual(future.state, outcome.state)
+    expectEqual(future.reason?.message, outcome.reason?.message)
   }
 
   @Test(
@@ -59,6 +59,6 @@ struct ResultFutureTests {
 
     future.cancel(.forceImmediately)
 
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
   }
 }

@@ -36,9 +36,9 @@ struct SideEffectOperatorsTests {
 
     promise.complete(with: outcome)
 
-    #expect(derived.state == outcome.state)
-    #expect(derived.reason?.message == outcome.reason?.message)
-    #expect(log.entries == operation.lines(for: outcome))
+    expectEqual(derived.state, outcome.state)
+    expectEqual(derived.reason?.message, outcome.reason?.message)
+    expectEqual(log.entries, operation.lines(for: outcome))
   }
 
   @Test(
@@ -51,8 +51,8 @@ struct SideEffectOperatorsTests {
 
     let derived = operation.attach(to: promise.future, log)
 
-    #expect(derived.state == outcome.state)
-    #expect(log.entries == operation.lines(for: outcome))
+    expectEqual(derived.state, outcome.state)
+    expectEqual(log.entries, operation.lines(for: outcome))
   }
 
   @Test(
@@ -66,8 +66,8 @@ struct SideEffectOperatorsTests {
     derived.cancel()
     promise.complete(with: outcome)
 
-    #expect(derived.state == outcome.state)
-    #expect(log.entries == ["source: plain"] + operation.lines(for: outcome))
+    expectEqual(derived.state, outcome.state)
+    expectEqual(log.entries, ["source: plain"] + operation.lines(for: outcome))
   }
 
   @Test(
@@ -82,11 +82,11 @@ struct SideEffectOperatorsTests {
 
     promise.complete(with: outcome)
 
-    #expect(derived.isCompleted == !runs)
-    #expect(log.entries == [])
+    expectEqual(derived.isCompleted, !runs)
+    expectEqual(log.entries, [])
     executor.runAll()
-    #expect(derived.state == outcome.state)
-    #expect(log.entries == operation.lines(for: outcome))
+    expectEqual(derived.state, outcome.state)
+    expectEqual(log.entries, operation.lines(for: outcome))
   }
 
   @Test("The body runs before the consumers of its future are notified")
@@ -97,7 +97,7 @@ struct SideEffectOperatorsTests {
 
     promise.succeed(1)
 
-    #expect(log.entries == ["ensure", "map"])
-    #expect(derived.state == "success(1)")
+    expectEqual(log.entries, ["ensure", "map"])
+    expectEqual(derived.state, "success(1)")
   }
 }

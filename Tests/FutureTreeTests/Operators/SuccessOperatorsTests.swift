@@ -29,14 +29,14 @@ struct SuccessOperatorsTests {
 
     promise.succeed(1)
 
-    #expect([later.state, now.state] == ["success(2)", "success(11)"])
+    expectEqual([later.state, now.state], ["success(2)", "success(11)"])
   }
 
   @Test("A body that throws fails its future with that error", arguments: SuccessOperator.allCases)
   func throwing(operation: SuccessOperator) {
     let derived = operation.attach(to: .succeeded(1)) { _ in throw Oops("thrown") }
 
-    #expect(derived.state == "failure(thrown)")
+    expectEqual(derived.state, "failure(thrown)")
   }
 
   @Test(
@@ -49,8 +49,8 @@ struct SuccessOperatorsTests {
       try Future<Int>.cancelled("inner").outcomeIfCompleted?.get() ?? 0
     }
 
-    #expect([plain.state, reasoned.state] == ["cancelled", "cancelled"])
-    #expect(reasoned.reason?.message == "inner")
+    expectEqual([plain.state, reasoned.state], ["cancelled", "cancelled"])
+    expectEqual(reasoned.reason?.message, "inner")
   }
 
   @Test("A failure passes through without running the body", arguments: SuccessOperator.allCases)
@@ -61,8 +61,8 @@ struct SuccessOperatorsTests {
 
     promise.fail(Oops())
 
-    #expect(derived.state == "failure(oops)")
-    #expect(log.entries == [])
+    expectEqual(derived.state, "failure(oops)")
+    expectEqual(log.entries, [])
   }
 
   @Test("A cancellation passes through without running the body", arguments: SuccessOperator.allCases)
@@ -73,8 +73,8 @@ struct SuccessOperatorsTests {
 
     promise.completeCancelled("gone")
 
-    #expect(derived.reason?.message == "gone")
-    #expect(log.entries == [])
+    expectEqual(derived.reason?.message, "gone")
+    expectEqual(log.entries, [])
   }
 
   @Test("A failure and a cancellation pass without the executor", arguments: SuccessOperator.allCases)
@@ -84,8 +84,8 @@ struct SuccessOperatorsTests {
     let failed = operation.attach(to: .failed(Oops()), on: executor.executor) { $0 }
     let cancelled = operation.attach(to: .cancelled("gone"), on: executor.executor) { $0 }
 
-    #expect([failed.state, cancelled.state] == ["failure(oops)", "cancelled"])
-    #expect(executor.pendingCount == 0)
+    expectEqual([failed.state, cancelled.state], ["failure(oops)", "cancelled"])
+    expectEqual(executor.pendingCount, 0)
   }
 
   @Test(
@@ -99,8 +99,8 @@ struct SuccessOperatorsTests {
     derived.cancel()
     promise.succeed(1)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(derived.state == "cancelled")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(derived.state, "cancelled")
   }
 
   @Test("A failure and a cancellation pass after a request", arguments: SuccessOperator.allCases)
@@ -115,8 +115,8 @@ struct SuccessOperatorsTests {
     failing.fail(Oops())
     cancelling.completeCancelled("upstream's own")
 
-    #expect(failed.state == "failure(oops)")
-    #expect(cancelled.reason?.message == "upstream's own")
+    expectEqual(failed.state, "failure(oops)")
+    expectEqual(cancelled.reason?.message, "upstream's own")
   }
 
   @Test("The body runs once on its executor", arguments: SuccessOperator.allCases)
@@ -124,13 +124,13 @@ struct SuccessOperatorsTests {
     let log = Recorder()
     let executor = ManualExecutor()
     let derived = operation.attach(to: .succeeded(1), on: executor.executor) { log("body", passing: $0 + 1) }
-    #expect(log.entries == [])
-    #expect(derived.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(derived.state, "pending")
 
     executor.runAll()
 
-    #expect(log.entries == ["body"])
-    #expect(derived.state == "success(2)")
+    expectEqual(log.entries, ["body"])
+    expectEqual(derived.state, "success(2)")
   }
 
   static let inner: [(Completion<Int>, String)] = [
@@ -142,12 +142,12 @@ struct SuccessOperatorsTests {
     let promise = Promise<Int>()
     let mapped = Future.succeeded(0).flatMap { _ in promise.future }
     let succeeded = Future.succeeded(0).onSuccess { _ in promise.future }
-    #expect([mapped.state, succeeded.state] == ["pending", "pending"])
+    expectEqual([mapped.state, succeeded.state], ["pending", "pending"])
 
     promise.complete(completion)
 
     let late = Future.succeeded(0).flatMap { _ in promise.future }
-    #expect([mapped.state, succeeded.state, late.state] == [state, state, state])
+    expectEqual([mapped.state, succeeded.state, late.state], [state, state, state])
   }
 
   @Test("A body that returns its own future fails it")
@@ -167,6 +167,6 @@ struct SuccessOperatorsTests {
     let future = Future.succeeded(1).map { "\($0)" }.flatMap { Future.succeeded([$0]) }
       .onSuccess { .succeeded($0.count) }
 
-    #expect(future.state == "success(1)")
+    expectEqual(future.state, "success(1)")
   }
 }

@@ -17,8 +17,8 @@ struct TimeoutTests {
     clock.advance(by: .seconds(4))
     promise.complete(with: outcome)
 
-    #expect(timed.outcomeIfCompleted == outcome)
-    #expect(clock.timerCount == 0)
+    expectEqual(timed.outcomeIfCompleted, outcome)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A request is forwarded, and the timer continues to run")
@@ -31,8 +31,8 @@ struct TimeoutTests {
     let before = timed.state
     clock.advance(by: .seconds(5))
 
-    #expect(log.entries == ["source: plain"])
-    #expect(before == "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(before, "pending")
     #expect(timed.outcomeIfCompleted?.error is TimeoutError)
     withExtendedLifetime(promise) {}
   }
@@ -44,16 +44,16 @@ struct TimeoutTests {
 
     timed.cancel(.doNotForwardRequest)
 
-    #expect(timed.state == "cancelled")
-    #expect(clock.timerCount == 0)
+    expectEqual(timed.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A completed upstream sets no timer")
   func completed() {
     let timed = Future.succeeded(1).timeout(after: .zero, clock: clock)
 
-    #expect(timed.state == "success(1)")
-    #expect(clock.timerCount == 0)
+    expectEqual(timed.state, "success(1)")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A negative duration fails with InvalidArgument and detaches from the upstream")
@@ -63,10 +63,11 @@ struct TimeoutTests {
     let timed = promise.future.timeout(after: .seconds(-1), clock: clock)
 
     let error = timed.outcomeIfCompleted?.error as? InvalidArgument
-    #expect(error?.function == "timeout(after:)" && error?.fileID.hasSuffix("TimeOperatorTests.swift") == true)
-    #expect(error?.problem.contains("-1 s") == true)
-    #expect(log.entries == ["source: ifOthers"])
-    #expect(clock.timerCount == 0)
+    expectEqual(error?.function, "timeout(after:)")
+    expectEqual(error?.fileID.hasSuffix("TimeOperatorTests.swift"), true)
+    expectEqual(error?.problem.contains("-1 s"), true)
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A negative duration fails for a completed upstream too")
@@ -86,10 +87,10 @@ struct DelayedTests {
     let delayed = Future.succeeded(1).delayed(by: .seconds(2), clock: clock)
 
     clock.advance(by: .seconds(1))
-    #expect(delayed.state == "pending")
+    expectEqual(delayed.state, "pending")
     clock.advance(by: .seconds(1))
 
-    #expect(delayed.state == "success(1)")
+    expectEqual(delayed.state, "success(1)")
   }
 
   @Test("Failures and cancellations pass at once", arguments: [Outcome<Int>.failure(Oops()), .cancelled("gone")])
@@ -99,8 +100,8 @@ struct DelayedTests {
 
     promise.complete(with: outcome)
 
-    #expect(delayed.outcomeIfCompleted == outcome)
-    #expect(clock.timerCount == 0)
+    expectEqual(delayed.outcomeIfCompleted, outcome)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A request during the delay completes the future cancelled at once and cancels the timer")
@@ -109,10 +110,10 @@ struct DelayedTests {
 
     let receipt = delayed.cancel(reason: "enough")
 
-    #expect(delayed.state == "cancelled")
-    #expect(delayed.reason?.message == "enough")
-    #expect(receipt.effect == .delivered)
-    #expect(clock.timerCount == 0)
+    expectEqual(delayed.state, "cancelled")
+    expectEqual(delayed.reason?.message, "enough")
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test(
@@ -127,8 +128,10 @@ struct DelayedTests {
     let receipt = delayed.cancel(options)
 
     withExtendedLifetime(delayed) {
-      #expect(delayed.outcomeIfCompleted?.ending == .cancelled && receipt == preview)
-      #expect(clock.timerCount == 0 && census.alive == 0)
+      expectEqual(delayed.outcomeIfCompleted?.ending, .cancelled)
+      expectEqual(receipt, preview)
+      expectEqual(clock.timerCount, 0)
+      expectEqual(census.alive, 0)
     }
   }
 
@@ -140,9 +143,9 @@ struct DelayedTests {
 
     for future in [outer, derived] { future.cancel(.doNotForwardRequest) }
 
-    #expect(clock.timerCount == 2)
+    expectEqual(clock.timerCount, 2)
     clock.advance(by: .seconds(2))
-    #expect([outer.state, derived.state, delayed.state] == ["cancelled", "cancelled", "success(2)"])
+    expectEqual([outer.state, derived.state, delayed.state], ["cancelled", "cancelled", "success(2)"])
   }
 
   @Test("A request that arrives while the clock sets the timer leaves no timer", arguments: CancelEverywhere.allOptions)
@@ -163,7 +166,8 @@ struct DelayedTests {
 
     promise.succeed(1)
 
-    #expect(box.value?.state == "cancelled" && clock.timerCount == 0)
+    expectEqual(box.value?.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
     box.value = nil
   }
 
@@ -174,8 +178,8 @@ struct DelayedTests {
 
     delayed.cancel(.doNotForwardRequest)
 
-    #expect(clock.timerCount == 0)
-    #expect(log.events.count { "\($0.fact)".hasPrefix("cancelled") } == 2)  // The operator and its timer.
+    expectEqual(clock.timerCount, 0)
+    expectEqual(log.events.count { "\($0.fact)".hasPrefix("cancelled") }, 2)  // The operator and its timer.
   }
 
   @Test("A request before the delay is forwarded, and a later success is not delayed")
@@ -187,16 +191,16 @@ struct DelayedTests {
     delayed.cancel()
     promise.succeed(1)
 
-    #expect(log.entries == ["source: plain"])
-    #expect(delayed.state == "cancelled")
-    #expect(clock.timerCount == 0)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(delayed.state, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A negative duration fails with InvalidArgument, which names the function")
   func negative() {
     let delayed = Future.succeeded(1).delayed(by: .milliseconds(-1), clock: clock)
 
-    #expect((delayed.outcomeIfCompleted?.error as? InvalidArgument)?.function == "delayed(by:)")
+    expectEqual((delayed.outcomeIfCompleted?.error as? InvalidArgument)?.function, "delayed(by:)")
   }
 
   @Test(
@@ -208,8 +212,9 @@ struct DelayedTests {
     let delayed = promise.future.delayed(by: .seconds(-1), clock: clock)
 
     #expect(delayed.outcomeIfCompleted?.error is InvalidArgument)
-    #expect(log.entries == ["source: ifOthers"] && clock.timerCount == 0)
-    #expect(promise.future.tree().entries.count == 1)
+    expectEqual(log.entries, ["source: ifOthers"])
+    expectEqual(clock.timerCount, 0)
+    expectEqual(promise.future.tree().entries.count, 1)
   }
 }
 
@@ -225,7 +230,7 @@ struct AfterTests {
     #expect(!tick.isCompleted)
     clock.advance(by: .milliseconds(1))
 
-    #expect(tick.outcomeIfCompleted?.ending == .succeeded)
+    expectEqual(tick.outcomeIfCompleted?.ending, .succeeded)
   }
 
   @Test("A request completes the future cancelled at once with its reason and cancels the timer")
@@ -234,8 +239,8 @@ struct AfterTests {
 
     tick.cancel(reason: "enough")
 
-    #expect(tick.reason?.message == "enough")
-    #expect(clock.timerCount == 0)
+    expectEqual(tick.reason?.message, "enough")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A duration of zero does not complete the future before after(_:) returns")
@@ -263,7 +268,7 @@ struct AfterTests {
 
     clock = nil
 
-    #expect(tick.outcomeIfCompleted?.ending == .failed)
+    expectEqual(tick.outcomeIfCompleted?.ending, .failed)
   }
 
   @Test("SystemClock and ClockAdapter call their timers, and a cancelled timer is released")
@@ -277,8 +282,8 @@ struct AfterTests {
       Future.after(.milliseconds(1), clock: ClockAdapter(ContinuousClock())).outcome.ending,
     ]
 
-    #expect(outcomes == [.succeeded, .succeeded])
-    #expect(census.alive == 0)
+    expectEqual(outcomes, [.succeeded, .succeeded])
+    expectEqual(census.alive, 0)
   }
 
   @Test("A maximal duration does not overflow a ClockAdapter")
@@ -302,7 +307,7 @@ struct ShieldedTests {
 
     promise.complete(with: outcome)
 
-    #expect(shielded.outcomeIfCompleted == outcome)
+    expectEqual(shielded.outcomeIfCompleted, outcome)
   }
 
   @Test(
@@ -316,10 +321,10 @@ struct ShieldedTests {
 
     let receipt = tail.cancel(options, reason: "enough")
 
-    #expect(tail.reason?.message == "enough")
-    #expect(log.entries == [])
-    #expect(promise.future.state == "pending")
-    #expect(receipt.handlers == 0)
+    expectEqual(tail.reason?.message, "enough")
+    expectEqual(log.entries, [])
+    expectEqual(promise.future.state, "pending")
+    expectEqual(receipt.handlers, 0)
   }
 
   @Test("The source continues after a request, and its value is not delivered")
@@ -332,7 +337,7 @@ struct ShieldedTests {
     let isFirst = promise.succeed(1)
 
     #expect(isFirst)
-    #expect([shielded.state, promise.future.state] == ["cancelled", "success(1)"])
+    expectEqual([shielded.state, promise.future.state], ["cancelled", "success(1)"])
   }
 
   @Test("A request stops at a shield with other consumers (law 3, stopping where others wait)", .tags(.law03))
@@ -344,7 +349,7 @@ struct ShieldedTests {
     mine.cancel(.doNotForwardIfOthersWaiting)
     promise.succeed(1)
 
-    #expect([mine.state, other.state] == ["cancelled", "success(1)"])
+    expectEqual([mine.state, other.state], ["cancelled", "success(1)"])
   }
 }
 
@@ -354,9 +359,9 @@ struct MapErrorTests {
   func failure() {
     let failed = Future<Int>.failed(Oops())
 
-    #expect(failed.mapError { Oops("\($0)!") }.state == "failure(oops!)")
-    #expect(failed.mapError { _ in throw Oops("thrown") }.state == "failure(thrown)")
-    #expect(failed.mapError { _ in throw CancellationError() }.state == "cancelled")
+    expectEqual(failed.mapError { Oops("\($0)!") }.state, "failure(oops!)")
+    expectEqual(failed.mapError { _ in throw Oops("thrown") }.state, "failure(thrown)")
+    expectEqual(failed.mapError { _ in throw CancellationError() }.state, "cancelled")
   }
 
   @Test("A success and a cancellation pass without the body", arguments: [Outcome<Int>.success(1), .cancelled("gone")])
@@ -366,7 +371,7 @@ struct MapErrorTests {
 
     promise.complete(with: outcome)
 
-    #expect(mapped.outcomeIfCompleted == outcome)
+    expectEqual(mapped.outcomeIfCompleted, outcome)
   }
 
   @Test("A request is forwarded, and the body runs for a later failure")
@@ -378,7 +383,7 @@ struct MapErrorTests {
     mapped.cancel()
     promise.fail(Oops())
 
-    #expect(log.entries == ["source: plain"])
-    #expect(mapped.state == "failure(oops!)")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(mapped.state, "failure(oops!)")
   }
 }

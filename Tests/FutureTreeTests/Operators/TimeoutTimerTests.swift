@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Operators: timer of a timeout")
@@ -10,8 +11,8 @@ struct TimeoutTimerTests {
 
     let timed = promise.future.timeout(after: .seconds(5), clock: clock)
 
-    #expect(timed.outcomeIfCompleted == .success(1))
-    #expect(clock.cancelled == 1)
+    expectEqual(timed.outcomeIfCompleted, .success(1))
+    expectEqual(clock.cancelled, 1)
   }
 
   @Test("A future that completes before the timeout cancels the timer once")
@@ -22,8 +23,8 @@ struct TimeoutTimerTests {
 
     promise.succeed(1)
 
-    #expect(timed.outcomeIfCompleted == .success(1))
-    #expect(clock.cancelled == 1)
+    expectEqual(timed.outcomeIfCompleted, .success(1))
+    expectEqual(clock.cancelled, 1)
   }
 
   @Test("A future that timed out releases the timer, even one that retains its body")

@@ -10,11 +10,11 @@ struct ZipTests {
     let zipped = Future.zip(number.future, text.future, Future.succeeded([true]))
 
     text.succeed("two")
-    #expect(zipped.state == "pending")
+    expectEqual(zipped.state, "pending")
     number.succeed(1)
 
     let typed: Future<(Int, String, [Bool])> = zipped
-    #expect(typed.state == #"success((1, "two", [true]))"#)
+    expectEqual(typed.state, #"success((1, "two", [true]))"#)
   }
 
   @Test("The values of up to 12 futures keep their order", arguments: [false, true])
@@ -32,10 +32,10 @@ struct ZipTests {
       text(12))
     begin.succeed()
 
-    #expect(four.state == #"success((1, "2", 3, "4"))"#)
-    #expect(five.state == #"success((1, "2", 3, "4", 5))"#)
-    #expect(seven.state == #"success((1, "2", 3, "4", 5, "6", 7))"#)
-    #expect(twelve.state == #"success((1, "2", 3, "4", 5, "6", 7, "8", 9, "10", 11, "12"))"#)
+    expectEqual(four.state, #"success((1, "2", 3, "4"))"#)
+    expectEqual(five.state, #"success((1, "2", 3, "4", 5))"#)
+    expectEqual(seven.state, #"success((1, "2", 3, "4", 5, "6", 7))"#)
+    expectEqual(twelve.state, #"success((1, "2", 3, "4", 5, "6", 7, "8", 9, "10", 11, "12"))"#)
   }
 
   @Test("A failure or a cancellation of each of six futures decides", arguments: 0..<6)
@@ -47,7 +47,7 @@ struct ZipTests {
 
       promises[decider].complete(with: outcome)
 
-      #expect(zipped.outcomeIfCompleted?.ending == outcome.ending)
+      expectEqual(zipped.outcomeIfCompleted?.ending, outcome.ending)
       #expect(promises.enumerated().allSatisfy { ($1.cancelRequest != nil) == ($0 != decider) })
     }
   }
@@ -64,12 +64,14 @@ struct ZipTests {
     let census = Census()
     do {
       let zipped = Future.zip(Future.succeeded(census.probe()), Future.succeeded(census.probe()))
-      #expect(zipped.isCompleted && census.alive == 2)
+      #expect(zipped.isCompleted)
+      expectEqual(census.alive, 2)
       let probes = (0..<6).map { _ in Future.succeeded(census.probe()) }
       let six = Future.zip(probes[0], probes[1], probes[2], probes[3], probes[4], probes[5])
-      #expect(six.isCompleted && census.alive == 8)
+      #expect(six.isCompleted)
+      expectEqual(census.alive, 8)
     }
 
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 }

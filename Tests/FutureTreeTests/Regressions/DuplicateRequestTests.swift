@@ -27,11 +27,13 @@ struct DuplicateRequestTests {
     let preview = derived.previewCancel(.doNotForwardIfOthersWaiting)
     let receipt = derived.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(owner.effect == .withheld(by: 1))
-    #expect(preview.effect == receipt.effect && preview.reached == receipt.reached)
-    #expect(promise.future.outcomeIfCompleted == .cancelled(promise.future.cancelRequest!.reason))
-    #expect(promise.future.cancelRequest?.reason.message == "owner" && derived.isCompleted)
-    #expect(heard.value == ["[doNotForwardIfOthersWaiting] first"])
+    expectEqual(owner.effect, .withheld(by: 1))
+    expectEqual(preview.effect, receipt.effect)
+    expectEqual(preview.reached, receipt.reached)
+    expectEqual(promise.future.outcomeIfCompleted, .cancelled(promise.future.cancelRequest!.reason))
+    expectEqual(promise.future.cancelRequest?.reason.message, "owner")
+    #expect(derived.isCompleted)
+    expectEqual(heard.value, ["[doNotForwardIfOthersWaiting] first"])
   }
 
   @Test(
@@ -44,8 +46,9 @@ struct DuplicateRequestTests {
 
     let receipt = branches[1].cancel(options)
 
-    #expect(branches.map(\.isCompleted) == [false, true, false])
-    #expect(receipt.effect == .withheld(by: 2) && heard.value == ["[] before"])
+    expectEqual(branches.map(\.isCompleted), [false, true, false])
+    expectEqual(receipt.effect, .withheld(by: 2))
+    expectEqual(heard.value, ["[] before"])
   }
 
   @Test("The receipt of a duplicate counts only its target, even if the withdrawal delivers a withheld request")
@@ -59,8 +62,10 @@ struct DuplicateRequestTests {
 
     let receipt = sealed.future.cancelToken().cancel()
 
-    #expect(receipt.effect == .duplicate && receipt.reached == 1)
-    #expect(inner.isCompleted && first.cancelRequest?.reason.message == "withheld")
+    expectEqual(receipt.effect, .duplicate)
+    expectEqual(receipt.reached, 1)
+    #expect(inner.isCompleted)
+    expectEqual(first.cancelRequest?.reason.message, "withheld")
   }
 
   @Test("A token is no longer a consumer after a duplicate request")
@@ -73,8 +78,9 @@ struct DuplicateRequestTests {
     promise.future.cancel([.doNotForwardIfOthersWaiting, .forceImmediately], reason: "owner")
     derived.cancel(.doNotForwardRequest)
 
-    #expect(receipt.effect == .withheld(by: 1))
-    #expect(promise.future.cancelRequest?.reason.message == "owner" && promise.future.isCompleted)
+    expectEqual(receipt.effect, .withheld(by: 1))
+    expectEqual(promise.future.cancelRequest?.reason.message, "owner")
+    #expect(promise.future.isCompleted)
   }
 
   @Test("A duplicate that is not attributed to a consumer has no effect")
@@ -83,7 +89,7 @@ struct DuplicateRequestTests {
     promise.future.cancel(reason: "before")
     let derived = promise.future.map { $0 }
 
-    #expect(promise.future.cancel(.doNotForwardIfOthersWaiting).effect == .duplicate)
+    expectEqual(promise.future.cancel(.doNotForwardIfOthersWaiting).effect, .duplicate)
     #expect(!derived.isCompleted)
   }
 
@@ -94,7 +100,7 @@ struct DuplicateRequestTests {
 
     let receipt = promise.future.map { $0 }.cancel()
 
-    #expect(receipt.effect == .duplicate)
+    expectEqual(receipt.effect, .duplicate)
   }
 
   @Test("A source without a handler stores a second request as well")
@@ -102,9 +108,9 @@ struct DuplicateRequestTests {
     let promise = Promise<Int>()
     promise.future.cancel(reason: "before")
 
-    #expect(promise.future.map { $0 }.cancel().effect == .stored)
+    expectEqual(promise.future.map { $0 }.cancel().effect, .stored)
     promise.onRequestCancel { _ in .continue }
-    #expect(promise.future.map { $0 }.cancel().effect == .duplicate)
+    expectEqual(promise.future.map { $0 }.cancel().effect, .duplicate)
   }
 
   @Test("A handler receives the stronger of two requests, never their union")
@@ -115,8 +121,8 @@ struct DuplicateRequestTests {
 
     derived.cancel(reason: "two")
 
-    #expect(heard.value == ["[doNotForwardIfOthersWaiting, forceImmediately] one"])
-    #expect(promise.future.cancelRequest?.options == [.doNotForwardIfOthersWaiting, .forceImmediately])
+    expectEqual(heard.value, ["[doNotForwardIfOthersWaiting, forceImmediately] one"])
+    expectEqual(promise.future.cancelRequest?.options, [.doNotForwardIfOthersWaiting, .forceImmediately])
   }
 
   @Test("A handler that has not been called receives the stronger request that another handler sends")
@@ -130,7 +136,8 @@ struct DuplicateRequestTests {
 
     decides.succeed(1)
 
-    #expect(any.outcomeIfCompleted == .success(1) && heard.value == ["[] stronger"])
+    expectEqual(any.outcomeIfCompleted, .success(1))
+    expectEqual(heard.value, ["[] stronger"])
     last.succeed(1)
   }
 
@@ -143,8 +150,10 @@ struct DuplicateRequestTests {
 
     derived.cancel(reason: "two")
 
-    #expect(middle.cancelRequest?.reason.message == "one" && middle.isCompleted)
-    #expect(heard.value == ["[] two"] && !other.isCompleted)
+    expectEqual(middle.cancelRequest?.reason.message, "one")
+    #expect(middle.isCompleted)
+    expectEqual(heard.value, ["[] two"])
+    #expect(!other.isCompleted)
   }
 
   @Test("A later force with less reach does not replace the request stored for an inner future")
@@ -159,6 +168,7 @@ struct DuplicateRequestTests {
 
     outer.succeed(1)
 
-    #expect(derived.value?.cancelRequest?.reason.message == "forced" && heard.value == ["[] plain"])
+    expectEqual(derived.value?.cancelRequest?.reason.message, "forced")
+    expectEqual(heard.value, ["[] plain"])
   }
 }

@@ -90,7 +90,7 @@ struct RaceRegressionTests {
       check: { round, number in
         if !round.1.allSatisfy(\.isCompleted) { Issue.record("round \(number): \(round.1.states())") }
       })
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("While one input decides a join, no other input counts as the last")
@@ -108,7 +108,8 @@ struct RaceRegressionTests {
 
     decider.fail(Oops())
 
-    #expect(join.state == "failure(oops)" && !gathered.value)
+    expectEqual(join.state, "failure(oops)")
+    #expect(!gathered.value)
   }
 
   @Test(

@@ -25,7 +25,7 @@ struct RegressionTests {
     promise.succeed(1)
 
     let state = box.value!.state
-    #expect(log.entries == (state == "cancelled" ? ["onCancel"] : []))
+    expectEqual(log.entries, (state == "cancelled" ? ["onCancel"] : []))
     box.value = nil
   }
 
@@ -53,8 +53,8 @@ struct RegressionTests {
 
     let receipt = shared.cancel()
 
-    #expect(receipt.effect == .stored)
-    #expect(promise.cancelRequest?.options == [])
+    expectEqual(receipt.effect, .stored)
+    expectEqual(promise.cancelRequest?.options, [])
   }
 
   @Test(
@@ -68,8 +68,8 @@ struct RegressionTests {
 
     let receipt = shared.cancel()
 
-    #expect(receipt.effect == .stored)
-    #expect(promise.cancelRequest?.options == [])
+    expectEqual(receipt.effect, .stored)
+    expectEqual(promise.cancelRequest?.options, [])
     withExtendedLifetime(all) {}
   }
 
@@ -89,7 +89,7 @@ struct RegressionTests {
     promise.succeed(1)
     let work = Future(on: executor) { log("work \(isInside.value)") }
 
-    #expect(log.entries == ["map true", "observe true", "work true"])
+    expectEqual(log.entries, ["map true", "observe true", "work true"])
     #expect(mapped.isCompleted && work.isCompleted)
   }
 
@@ -103,8 +103,8 @@ struct RegressionTests {
 
     future.cancel(.forceImmediately)
 
-    #expect(future.state == "cancelled")
-    #expect(census.alive == 0)
+    expectEqual(future.state, "cancelled")
+    expectEqual(census.alive, 0)
     executor.runAll()
   }
 
@@ -121,7 +121,7 @@ struct RegressionTests {
 
     outer.succeed(1)
 
-    #expect(receipt.effect == .withheld(by: 1))
+    expectEqual(receipt.effect, .withheld(by: 1))
     #expect(promise.cancelRequest == nil)
     withExtendedLifetime((inner, derived)) {}
   }
@@ -144,7 +144,7 @@ struct RegressionTests {
 
     executor.runAll()
 
-    #expect(log.entries == ["inner: plain"])
+    expectEqual(log.entries, ["inner: plain"])
     withExtendedLifetime(other) {}
   }
 
@@ -157,7 +157,7 @@ struct RegressionTests {
 
     let receipt = all.cancel([.forceImmediately, .doNotForwardIfOthersWaiting])
 
-    #expect(receipt.reached == 3)
+    expectEqual(receipt.reached, 3)
   }
 
   @Test(
@@ -176,8 +176,9 @@ struct RegressionTests {
 
     let receipt = mine.cancel(.doNotForwardIfOthersWaiting)
 
-    #expect(receipt.effect == .delivered && receipt.reached == 5)
-    #expect(log.entries == ["source: plain"])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 5)
+    expectEqual(log.entries, ["source: plain"])
     withExtendedLifetime((promise, other)) {}
   }
 
@@ -195,7 +196,7 @@ struct RegressionTests {
 
     outer.complete(.completeUsing(middle.map { $0 }))
 
-    #expect(log.entries == ["outer", "other"])
+    expectEqual(log.entries, ["outer", "other"])
     withExtendedLifetime((promise, other, ensured)) {}
   }
 
@@ -217,7 +218,7 @@ struct RegressionTests {
 
       log("released")
     }
-    #expect(log.entries == ["released"])
+    expectEqual(log.entries, ["released"])
   }
 
   @Test(
@@ -238,7 +239,8 @@ struct RegressionTests {
 
     both.cancel()
 
-    #expect(first.future.state == "cancelled" && log.entries == ["first"])
+    expectEqual(first.future.state, "cancelled")
+    expectEqual(log.entries, ["first"])
     withExtendedLifetime(second) {}
   }
 }

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeTesting
+import TestSupport
 import Testing
 
 @Suite("Durations in the texts of errors") struct RoundedDurationTests {
@@ -15,7 +16,7 @@ import Testing
       (.seconds(Int64.max), "9223372036854775807 s"), (.seconds(Int64.min), "-9223372036854775808 s"),
     ] as [(Duration, String)])
   func rounded(duration: Duration, text: String) {
-    #expect(duration.rounded == text)
+    expectEqual(duration.rounded, text)
   }
 
   @Test("The errors of a timeout and of a negative duration, and the reason of the request to cancel, are rounded")
@@ -31,7 +32,7 @@ import Testing
     #expect("\(TimeoutError(duration: .seconds(1) / 3))".hasPrefix("The future timed out after 333.33 ms."))
     #expect("\(late.outcomeIfCompleted!)".contains("after 700 ms ("))
     #expect("\(negative.outcomeIfCompleted!)".contains("the duration is negative (-700 ms)."))
-    #expect(promise.cancelRequest?.reason.message == "timed out after 700 ms")
+    expectEqual(promise.cancelRequest?.reason.message, "timed out after 700 ms")
     other.succeed(1)
   }
 }

@@ -14,7 +14,7 @@ struct StressFutureQueueTests {
 
     func add() {
       let future = queue.add { [self] in
-        #expect(running.add(1, ordering: .acquiringAndReleasing).newValue == 1)
+        expectEqual(running.add(1, ordering: .acquiringAndReleasing).newValue, 1)
         ran.add(1, ordering: .acquiringAndReleasing)
         running.subtract(1, ordering: .acquiringAndReleasing)
         return .succeeded(1)
@@ -36,7 +36,7 @@ struct StressFutureQueueTests {
     } _: {
       [{ for _ in 0..<5 { $0.add() } }, { for _ in 0..<5 { $0.add() } }, { for _ in 0..<5 { $0.add() } }]
     } check: { round, _ in
-      #expect(round.ran.load(ordering: .acquiring) == 15)
+      expectEqual(round.ran.load(ordering: .acquiring), 15)
       #expect(round.futures.value.allSatisfy { $0.isCompleted })
     }
   }
@@ -50,8 +50,8 @@ struct StressFutureQueueTests {
     } check: { round, _ in
       let ran = round.ran.load(ordering: .acquiring) == 1
       let state = round.futures.value[0].outcomeIfCompleted?.ending
-      #expect(state == (ran ? .succeeded : .cancelled))
-      #expect(round.queue.waitingCount == 0)
+      expectEqual(state, (ran ? .succeeded : .cancelled))
+      expectEqual(round.queue.waitingCount, 0)
     }
   }
 }
@@ -77,7 +77,7 @@ struct StressLongFutureQueueTests {
 
       log("\(sum.value), \(queue.waitingCount)")
     }
-    #expect(log.entries == ["\(count), 0"])
+    expectEqual(log.entries, ["\(count), 0"])
   }
 
   @Test("Many queued futures are cancelled in linear time, in any order", .timeLimit(.minutes(20)))
@@ -89,7 +89,7 @@ struct StressLongFutureQueueTests {
 
     for future in futures.shuffled() { future.cancel() }
 
-    #expect(queue.waitingCount == 0)
+    expectEqual(queue.waitingCount, 0)
     gate.succeed(1)
     #expect(futures.allSatisfy { $0.state == "cancelled" })
   }

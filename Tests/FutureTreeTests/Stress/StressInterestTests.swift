@@ -28,7 +28,7 @@ struct StressInterestTests {
       ]
     } check: { round, _ in
       let receipt = round.promise.future.cancel(.doNotForwardIfOthersWaiting)
-      #expect(receipt.effect == .withheld(by: 1))
+      expectEqual(receipt.effect, .withheld(by: 1))
       #expect(round.promise.cancelRequest == nil)
     }
   }

@@ -30,8 +30,8 @@ struct StressLinkTests {
         { $0.derived.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.derived.state == "cancelled")
-      #expect(round.inner.handled.count == round.bodies.count)
+      expectEqual(round.derived.state, "cancelled")
+      expectEqual(round.inner.handled.count, round.bodies.count)
     }
   }
 
@@ -47,8 +47,8 @@ struct StressLinkTests {
         { $0.0.future.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.1.handled.count == 1)
-      #expect(round.0.future.state == "cancelled")
+      expectEqual(round.1.handled.count, 1)
+      expectEqual(round.0.future.state, "cancelled")
     }
   }
 
@@ -67,7 +67,7 @@ struct StressLinkTests {
         { $0.1.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.2.count == 1)
+      expectEqual(round.2.count, 1)
       #expect(round.1.isCompleted)
     }
   }
@@ -84,7 +84,7 @@ struct StressLinkTests {
         { $0.1.cancel(.forceImmediately) },
       ]
     } check: { round, _ in
-      #expect(round.2.count == 1)
+      expectEqual(round.2.count, 1)
       #expect(round.1.state == "success(1)" || round.1.state == "cancelled")
     }
   }
@@ -105,7 +105,7 @@ struct StressLinkTests {
         { $0.1.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.1.state == (round.2.count == 1 ? "success(1)" : "cancelled"))
+      expectEqual(round.1.state, (round.2.count == 1 ? "success(1)" : "cancelled"))
     }
   }
 
@@ -124,7 +124,7 @@ struct StressLinkTests {
         { $0.2.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.3.count == 1)
+      expectEqual(round.3.count, 1)
       #expect(["failure(oops)", "cancelled"].contains(round.2.state))
     }
   }
@@ -147,7 +147,7 @@ struct StressLinkTests {
     } check: { round, _ in
       #expect(round.2.count <= 1)
     }
-    #expect(census.alive == 0)
+    expectEqual(census.alive, 0)
   }
 
   @Test("Three threads cancel the branches of a diamond: every outcome is delivered once")
@@ -176,8 +176,8 @@ struct StressLinkTests {
       ]
     } check: { round, number in
       // Every consumer withdrew: the withheld request was delivered, and all futures have completed.
-      #expect(round.notified.count == 3, "round \(number): \(round.tails.states())")
-      #expect(round.source.handled.count == 1)
+      expectEqual(round.notified.count, 3, "round \(number): \(round.tails.states())")
+      expectEqual(round.source.handled.count, 1)
     }
   }
 
@@ -198,7 +198,7 @@ struct StressLinkTests {
       ]
     } check: { round, number in
       let effect = round.0.future.cancel(.doNotForwardIfOthersWaiting).effect
-      #expect(effect == .withheld(by: 1), "round \(number)")
+      expectEqual(effect, .withheld(by: 1), "round \(number)")
     }
   }
 
@@ -216,7 +216,7 @@ struct StressLinkTests {
       ]
     } check: { round, number in
       let effect = round.0.future.cancel(.doNotForwardIfOthersWaiting).effect
-      #expect(effect == .stored, "round \(number)")
+      expectEqual(effect, .stored, "round \(number)")
     }
   }
 }

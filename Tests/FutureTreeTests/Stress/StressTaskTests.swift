@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Stress: tasks", .serialized)
@@ -22,7 +23,7 @@ struct StressTaskTests {
       let end = await task.value
       _ = await (cancelled, completed)
       #expect(end == "1" || end == "CancellationError")
-      #expect(future.state == "success(1)")
+      expectEqual(future.state, "success(1)")
     }
   }
 
@@ -40,8 +41,8 @@ struct StressTaskTests {
       async let cancelled: Void = task.cancel()
       let end = await task.value
       await cancelled
-      #expect(end == "cancelled")
-      #expect(handled.count == 1)
+      expectEqual(end, "cancelled")
+      expectEqual(handled.count, 1)
       withExtendedLifetime(promise) {}
     }
   }
@@ -63,7 +64,7 @@ struct StressTaskTests {
       async let right: Void = second.cancel()
       _ = await (left, right)
       executor.runAll()
-      #expect(handled.count == 1)
+      expectEqual(handled.count, 1)
       withExtendedLifetime(promise) {}
     }
   }

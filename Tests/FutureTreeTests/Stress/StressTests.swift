@@ -52,10 +52,10 @@ struct StressTests {
         { if $0.0.promise.complete(.completeUsing(.succeeded(2))) { $0.0.wins.add() } },
       ]
     } check: { round, _ in
-      #expect(round.0.wins.count == 1)
-      #expect(round.0.notified.count == 1)
-      #expect(round.0.bodies.count == 1)
-      #expect(round.0.promise.future.state == round.1.state)
+      expectEqual(round.0.wins.count, 1)
+      expectEqual(round.0.notified.count, 1)
+      expectEqual(round.0.bodies.count, 1)
+      expectEqual(round.0.promise.future.state, round.1.state)
     }
   }
 
@@ -72,11 +72,11 @@ struct StressTests {
       ]
     } check: { round, _ in
       let state = round.0.promise.future.state
-      #expect(state == (round.0.wins.count == 1 ? "success(1)" : "cancelled"))
-      #expect(round.1.state == state)
+      expectEqual(state, (round.0.wins.count == 1 ? "success(1)" : "cancelled"))
+      expectEqual(round.1.state, state)
       #expect(round.0.handled.count <= 1)
-      #expect(round.0.notified.count == 1)
-      #expect(round.0.bodies.count == 1)
+      expectEqual(round.0.notified.count, 1)
+      expectEqual(round.0.bodies.count, 1)
     }
   }
 
@@ -94,10 +94,10 @@ struct StressTests {
       ]
     } check: { round, _ in
       let state = round.0.promise.future.state
-      #expect(state == (round.0.wins.count == 1 ? "success(1)" : "cancelled"))
-      #expect(round.1.state == state)
+      expectEqual(state, (round.0.wins.count == 1 ? "success(1)" : "cancelled"))
+      expectEqual(round.1.state, state)
       #expect(round.0.handled.count <= 1)
-      #expect(round.0.bodies.count == 1)
+      expectEqual(round.0.bodies.count, 1)
     }
   }
 
@@ -118,9 +118,9 @@ struct StressTests {
         },
       ]
     } check: { round, _ in
-      #expect(round.1.value.states() == ["success(1)", "success(1)"])
-      #expect(round.0.notified.count == 1)
-      #expect(round.0.bodies.count == 1)
+      expectEqual(round.1.value.states(), ["success(1)", "success(1)"])
+      expectEqual(round.0.notified.count, 1)
+      expectEqual(round.0.bodies.count, 1)
     }
   }
 
@@ -134,8 +134,8 @@ struct StressTests {
         { $0.handle(.complete(.cancelled)) },
       ]
     } check: { round, _ in
-      #expect(round.handled.count == 1)
-      #expect(round.promise.future.state == "cancelled")
+      expectEqual(round.handled.count, 1)
+      expectEqual(round.promise.future.state, "cancelled")
     }
   }
 
@@ -156,7 +156,7 @@ struct StressTests {
       ]
     } check: { round, _ in
       #expect(round.0.handled.count <= 1)
-      #expect(round.0.promise.future.state == "pending")
+      expectEqual(round.0.promise.future.state, "pending")
     }
   }
 
@@ -172,8 +172,8 @@ struct StressTests {
         { if $0.2.cancel(.doNotForwardIfOthersWaiting).effect == .delivered { $0.0.wins.add() } },
       ]
     } check: { round, _ in
-      #expect(round.0.handled.count == 1)
-      #expect(round.0.wins.count == 1)
+      expectEqual(round.0.handled.count, 1)
+      expectEqual(round.0.wins.count, 1)
     }
   }
 
@@ -192,7 +192,7 @@ struct StressTests {
         { $0.2.cancel(.doNotForwardIfOthersWaiting) },
       ]
     } check: { round, _ in
-      #expect(round.0.handled.count == 1)
+      expectEqual(round.0.handled.count, 1)
     }
   }
 
@@ -208,8 +208,8 @@ struct StressTests {
         { $0.2.cancel(.doNotForwardIfOthersWaiting) },
       ]
     } check: { round, _ in
-      #expect(round.0.handled.count == 1)
-      #expect([round.0.promise.future, round.1, round.2].states() == ["cancelled", "cancelled", "cancelled"])
+      expectEqual(round.0.handled.count, 1)
+      expectEqual([round.0.promise.future, round.1, round.2].states(), ["cancelled", "cancelled", "cancelled"])
     }
   }
 }

@@ -35,7 +35,7 @@ struct StressTokenTests {
         { round in if round.first.cancel(reason: "b") { round.winners("b") } },
       ]
     } check: { round, _ in
-      #expect(round.winners.entries == [round.first.token.reason?.message])
+      expectEqual(round.winners.entries, [round.first.token.reason?.message])
     }
   }
 
@@ -49,7 +49,7 @@ struct StressTokenTests {
         { round in round.first.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.calls.entries == ["called"])
+      expectEqual(round.calls.entries, ["called"])
     }
   }
 
@@ -63,7 +63,7 @@ struct StressTokenTests {
         { round in round.first.cancel() },
       ]
     } check: { round, _ in
-      #expect(round.calls.count + round.winners.count == 1)
+      expectEqual(round.calls.count + round.winners.count, 1)
     }
   }
 
@@ -81,7 +81,7 @@ struct StressTokenTests {
         { round in round.second.cancel(reason: "b") },
       ]
     } check: { round, _ in
-      #expect(round.calls.count == 1)
+      expectEqual(round.calls.count, 1)
     }
   }
 
@@ -98,7 +98,7 @@ struct StressTokenTests {
         { round in if round.registration.value?.remove() == true { round.winners("ended") } },
       ]
     } check: { round, _ in
-      #expect(round.calls.count + round.winners.count == 1)
+      expectEqual(round.calls.count + round.winners.count, 1)
     }
   }
 }

@@ -23,7 +23,7 @@
           return waiter
         }
         waiter.join()
-        #expect(guarded.count == 2)
+        expectEqual(guarded.count, 2)
       }
     }
 
@@ -32,7 +32,7 @@
       let guarded = Guarded()
       together(
         Array(repeating: { for _ in 0..<10_000 { guarded.lock.withLock { guarded.count += 1 } } }, count: 8))
-      #expect(guarded.lock.withLock { guarded.count } == 80_000)
+      expectEqual(guarded.lock.withLock { guarded.count }, 80_000)
     }
   }
 #endif

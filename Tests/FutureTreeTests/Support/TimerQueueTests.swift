@@ -16,10 +16,10 @@ struct TimerQueueTests {
 
     while let (_, body) = queue.popDue(at: .seconds(2)) { body() }
 
-    #expect(log.entries == ["1", "3", "2"])
-    #expect(queue.count == 2)
+    expectEqual(log.entries, ["1", "3", "2"])
+    expectEqual(queue.count, 2)
     let next = queue.nextDeadline
-    #expect(next == .seconds(3))
+    expectEqual(next, .seconds(3))
   }
 
   @Test("Any entry can be removed once, and the others keep their order", arguments: 0..<20)
@@ -41,9 +41,10 @@ struct TimerQueueTests {
     while let (deadline, _) = queue.popDue(at: .seconds(20)) { popped.append(deadline) }
 
     #expect(removed.allSatisfy { $0 } && !again.contains(true))
-    #expect(count == 40 && queue.count == 0)
-    #expect(next == popped.first)
-    #expect(popped == entries.dropFirst(60).map { .seconds($0.deadline) }.sorted())
+    expectEqual(count, 40)
+    expectEqual(queue.count, 0)
+    expectEqual(next, popped.first)
+    expectEqual(popped, entries.dropFirst(60).map { .seconds($0.deadline) }.sorted())
   }
 
   @Test("Removed entries are dropped, and so is each entry whose body was taken")
@@ -58,7 +59,7 @@ struct TimerQueueTests {
       last = entry
     }
 
-    #expect(queue.count == 1)
+    expectEqual(queue.count, 1)
     // At most as many as there are bodies, and 64.
     while queue.remove(queue.insert(at: .seconds(2000)) {}) != nil, last != nil {}
     #expect(last == nil)

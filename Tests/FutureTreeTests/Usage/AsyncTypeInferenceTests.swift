@@ -26,16 +26,16 @@ struct AsyncTypeInferenceTests {
 
     let types: (Future<String>, Future<String>, Future<String>, Future<Void>) = (value, ofFuture, function, nothing)
 
-    #expect(try await [types.0.value, types.1.value, types.2.value] == ["user 2", "user 2", "user 2"])
+    try await expectEqual([types.0.value, types.1.value, types.2.value], ["user 2", "user 2", "user 2"])
     try await types.3.value
-    #expect(log.entries == ["user 2"])
+    expectEqual(log.entries, ["user 2"])
   }
 
   @Test("flatMap flattens the future that an async body returns")
   func followedByFuture() async throws {
     let future = number.asyncMap { await load($0) }.flatMap { $0 }
 
-    #expect(try await future.value == "user 2")
+    try await expectEqual(future.value, "user 2")
   }
 
   @Test("asyncMap accepts statements that await, guard and throw")
@@ -46,7 +46,7 @@ struct AsyncTypeInferenceTests {
       return user
     }
 
-    #expect(await future.outcome.state == "failure(user 2)")
+    await expectEqual(future.outcome.state, "failure(user 2)")
   }
 
   @Test("asyncRecover and asyncOnComplete can replace, rethrow and observe an outcome")
@@ -66,18 +66,18 @@ struct AsyncTypeInferenceTests {
     }
     let completed = number.asyncOnComplete { outcome in "\(outcome.state) by \(try await fetch(9))" }
 
-    #expect(await recovered.outcome.state == "success(6)")
-    #expect(await renamed.outcome.state == "failure(oops of user 1)")
-    #expect(await [seen.outcome.state, ensured.outcome.state] == ["failure(oops)", "success(2)"])
-    #expect(await completed.outcome.state == "success(success(2) by user 9)")
-    #expect(log.entries.sorted() == ["ensured", "oops"])
+    await expectEqual(recovered.outcome.state, "success(6)")
+    await expectEqual(renamed.outcome.state, "failure(oops of user 1)")
+    await expectEqual([seen.outcome.state, ensured.outcome.state], ["failure(oops)", "success(2)"])
+    await expectEqual(completed.outcome.state, "success(success(2) by user 9)")
+    expectEqual(log.entries.sorted(), ["ensured", "oops"])
   }
 
   @Test("A closure without await is a synchronous body, even in an async function")
   func plain() async {
     let now = number.map { $0 + 1 }.map { "\($0)" }.ensure {}.onComplete { .success($0.state) }
 
-    #expect(now.state == "success(success(3))")
+    expectEqual(now.state, "success(success(3))")
   }
 
   @Test("asyncTraverse and asyncRetry accept async bodies")
@@ -88,8 +88,8 @@ struct AsyncTypeInferenceTests {
       return try await fetch(attempt)
     }
 
-    #expect(try await pages.value == ["user 1", "user 2", "user 3"])
-    #expect(try await retried.value == "user 2")
+    try await expectEqual(pages.value, ["user 1", "user 2", "user 3"])
+    try await expectEqual(retried.value, "user 2")
   }
 
   @Test("Bodies on the main actor can await") @MainActor
@@ -105,8 +105,8 @@ struct AsyncTypeInferenceTests {
     let counted = number.ensure(on: .main) { state.count += 10 }
     _ = try await counted.value
 
-    #expect(try await shown.value == "user 2")
-    #expect(state.count == 13)
+    try await expectEqual(shown.value, "user 2")
+    expectEqual(state.count, 13)
   }
 }
 

@@ -1,6 +1,7 @@
 #if DEBUG
   import Foundation
   import FutureTree
+  import TestSupport
   import Testing
 
   /// Each in a process of its own, whose standard error is read.
@@ -23,8 +24,9 @@
         bag = nil
         #expect(promise.cancelRequest == nil)
       }
-      #expect(
-        messages(run) == [
+      expectEqual(
+        messages(run),
+        [
           #"FutureTree: a deallocated CancelBag did not cancel "feed", because "map", "page" are derived from it "#
             + "and not in the bag. Store the last future of each chain in the bag."
         ])
@@ -44,10 +46,10 @@
         futures[2].map { $0 }
         let token = futures[2].cancelToken()
         bag = nil
-        #expect(promises.map { $0.cancelRequest == nil } == [false, true, true, true])
+        expectEqual(promises.map { $0.cancelRequest == nil }, [false, true, true, true])
         withExtendedLifetime((other, token)) {}
       }
-      #expect(messages(run) == [])
+      expectEqual(messages(run), [])
     }
   }
 #endif

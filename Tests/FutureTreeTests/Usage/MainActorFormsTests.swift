@@ -30,10 +30,10 @@ struct MainActorFormsTests {
   @Test("The work of a future runs on the main actor")
   func work() async throws {
     let future = elsewhere { [screen] in Future(on: .main) { screen.show("work", passing: 1) } }
-    #expect(screen.lines == [])
+    expectEqual(screen.lines, [])
 
-    #expect(try await future.value == 1)
-    #expect(screen.lines == ["work"])
+    try await expectEqual(future.value, 1)
+    expectEqual(screen.lines, ["work"])
   }
 
   @Test("Work does not begin after a request (law 11, bodies that have not begun)", .tags(.law11))
@@ -42,9 +42,9 @@ struct MainActorFormsTests {
 
     future.cancel()
 
-    #expect(future.state == "cancelled")
+    expectEqual(future.state, "cancelled")
     await Task.yield()
-    #expect(screen.lines == [])
+    expectEqual(screen.lines, [])
   }
 
   @Test("The body of recoverWith runs on the main actor")
@@ -53,8 +53,8 @@ struct MainActorFormsTests {
       Future<Int>.failed(Oops()).recoverWith(on: .main) { error in screen.show("\(error)", passing: .succeeded(1)) }
     }
 
-    #expect(try await future.value == 1)
-    #expect(screen.lines == ["oops"])
+    try await expectEqual(future.value, 1)
+    expectEqual(screen.lines, ["oops"])
   }
 
   @Test("The items of traverse run on the main actor")
@@ -63,8 +63,8 @@ struct MainActorFormsTests {
       Future.traverse([1, 2, 3], atMost: 1, on: .main) { item in screen.show("\(item)", passing: .succeeded(-item)) }
     }
 
-    #expect(try await future.value == [-1, -2, -3])
-    #expect(screen.lines == ["1", "2", "3"])
+    try await expectEqual(future.value, [-1, -2, -3])
+    expectEqual(screen.lines, ["1", "2", "3"])
   }
 
   @Test("The attempts of retry run on the main actor")
@@ -75,8 +75,8 @@ struct MainActorFormsTests {
       }
     }
 
-    #expect(try await future.value == 2)
-    #expect(screen.lines == ["1", "2"])
+    try await expectEqual(future.value, 2)
+    expectEqual(screen.lines, ["1", "2"])
   }
 
   @Test("A handler of cancellation requests runs on the main actor")
@@ -87,10 +87,10 @@ struct MainActorFormsTests {
     }
 
     onAnotherThread { promise.future.cancel(reason: "closed") }
-    #expect(promise.future.state == "pending")
+    expectEqual(promise.future.state, "pending")
 
-    #expect(await promise.future.outcome.reason?.message == "closed")
-    #expect(screen.lines == ["closed"])
+    await expectEqual(promise.future.outcome.reason?.message, "closed")
+    expectEqual(screen.lines, ["closed"])
   }
 
   @Test("The bodies of asyncMap, asyncRecover and asyncOnComplete stay on the main actor after an await")
@@ -102,14 +102,14 @@ struct MainActorFormsTests {
         return screen.show("mapped", passing: value + 1)
       }
     }
-    #expect(try await mapped.value == 2)
+    try await expectEqual(mapped.value, 2)
     let recovered = elsewhere { [screen] in
       Future<Int>.failed(Oops()).asyncRecover(on: .main) { error in
         await Task.yield()
         return screen.show("\(error)", passing: 3)
       }
     }
-    #expect(try await recovered.value == 3)
+    try await expectEqual(recovered.value, 3)
     let completed = elsewhere { [screen] in
       Future<Int>.cancelled("gone").asyncOnComplete(on: .main) { outcome in
         await Task.yield()
@@ -117,8 +117,8 @@ struct MainActorFormsTests {
       }
     }
 
-    #expect(try await completed.value == "cancelled")
-    #expect(screen.lines == ["map", "mapped", "oops", "completed"])
+    try await expectEqual(completed.value, "cancelled")
+    expectEqual(screen.lines, ["map", "mapped", "oops", "completed"])
   }
 
   @Test("The items of asyncTraverse run on the main actor, at most one at a time")
@@ -131,8 +131,8 @@ struct MainActorFormsTests {
       }
     }
 
-    #expect(try await future.value == ["A", "B"])
-    #expect(screen.lines == ["a begins", "a ends", "b begins", "b ends"])
+    try await expectEqual(future.value, ["A", "B"])
+    expectEqual(screen.lines, ["a begins", "a ends", "b begins", "b ends"])
   }
 
   @Test("The attempts of asyncRetry run on the main actor until one succeeds")
@@ -145,8 +145,8 @@ struct MainActorFormsTests {
       }
     }
 
-    #expect(try await future.value == "done")
-    #expect(screen.lines == ["1", "2"])
+    try await expectEqual(future.value, "done")
+    expectEqual(screen.lines, ["1", "2"])
   }
 
   /// The operators whose body is a task on the main actor. Each task awaits the gate.
@@ -176,8 +176,8 @@ struct MainActorFormsTests {
 
     let receipt = future.cancel(.doNotForwardIfOthersWaiting, reason: "closed")
 
-    #expect(receipt.effect == .delivered)
-    #expect(await future.outcome.state == "cancelled")
+    expectEqual(receipt.effect, .delivered)
+    await expectEqual(future.outcome.state, "cancelled")
     #expect(gate.future.cancelRequest != nil)
   }
 
@@ -198,8 +198,8 @@ struct MainActorFormsTests {
 
     for future in [mapped, recovered, completed] { future.cancel() }
 
-    #expect(await [mapped.outcome.state, recovered.outcome.state] == ["cancelled", "failure(oops)"])
+    await expectEqual([mapped.outcome.state, recovered.outcome.state], ["cancelled", "failure(oops)"])
     _ = await completed.outcome
-    #expect(screen.lines == ["complete"])
+    expectEqual(screen.lines, ["complete"])
   }
 }

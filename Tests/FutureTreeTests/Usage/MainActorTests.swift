@@ -37,7 +37,7 @@ struct MainActorTests {
     _ = try await future.value
     _ = try await ended.value
 
-    #expect(screen.lines == ["map", "flatMap", "onSuccess 3", "onSuccess future", "ensure"])
+    expectEqual(screen.lines, ["map", "flatMap", "onSuccess 3", "onSuccess future", "ensure"])
   }
 
   @Test("Bodies for failure, cancellation and every outcome access main-actor state directly")
@@ -59,7 +59,7 @@ struct MainActorTests {
     _ = await (noticed.outcome, cancelled.outcome, completed.outcome)
 
     let expected = ["onCancel gone", "onComplete", "onFailure oops", "recover oops"]
-    #expect(screen.lines.sorted() == expected)
+    expectEqual(screen.lines.sorted(), expected)
   }
 
   @Test("An observer on the main actor receives the outcome")
@@ -75,7 +75,7 @@ struct MainActorTests {
     let completing = Future(on: .global()) { promise.succeed(1) }
     _ = try await (completing.value, notified.future.value)
 
-    #expect(screen.lines == ["success(1)"])
+    expectEqual(screen.lines, ["success(1)"])
   }
 
   @Test("A body runs without a hop if it is on the main actor already")
@@ -87,8 +87,8 @@ struct MainActorTests {
       return value
     }
 
-    #expect(screen.lines == ["body"])
-    #expect(future.state == "success(1)")
+    expectEqual(screen.lines, ["body"])
+    expectEqual(future.state, "success(1)")
   }
 
   @Test("A body queued on the main actor does not begin after a request")
@@ -101,12 +101,12 @@ struct MainActorTests {
     }
     // Completes from another thread. The body cannot begin before the test releases the main actor.
     onAnotherThread { queued.succeed(1) }
-    #expect(derived.state == "pending")
+    expectEqual(derived.state, "pending")
 
     derived.cancel()
 
-    #expect(derived.state == "cancelled")
+    expectEqual(derived.state, "cancelled")
     await Task.yield()
-    #expect(screen.lines == [])
+    expectEqual(screen.lines, [])
   }
 }

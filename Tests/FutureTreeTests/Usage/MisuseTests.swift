@@ -50,7 +50,7 @@ struct MisuseTests {
     let size = promises[0].future.tree().entries.count
     promises[0].future.cancel(.forceImmediately)
 
-    #expect(size == 10)
+    expectEqual(size, 10)
     #expect(promises.allSatisfy { $0.future.state == "cancelled" })
   }
 
@@ -87,8 +87,8 @@ struct MisuseTests {
 
     let answers = [promise.succeed(1), promise.succeed(2), promise.complete(.completeUsing(promise.future))]
 
-    #expect(answers == [true, false, false])
-    #expect(promise.future.state == "success(1)")
+    expectEqual(answers, [true, false, false])
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("A second remove() or cancel() has no effect")
@@ -105,7 +105,7 @@ struct MisuseTests {
       bag.cancel()
     }
 
-    #expect(token.cancel().effect == .duplicate)
+    expectEqual(token.cancel().effect, .duplicate)
   }
 
   @Test("A future can be joined with itself")
@@ -116,8 +116,8 @@ struct MisuseTests {
 
     promise.succeed(1)
 
-    #expect(joined.state == "success([1, 1])")
-    #expect(zipped.map { [$0.0, $0.1] }.state == "success([1, 1])")
+    expectEqual(joined.state, "success([1, 1])")
+    expectEqual(zipped.map { [$0.0, $0.1] }.state, "success([1, 1])")
   }
 
   @Test("A negative duration, a limit of 0 and zero attempts fail with errors that state place and remedy")

@@ -1,5 +1,6 @@
 import FutureTree
 import Observation
+import TestSupport
 import Testing
 
 /// A public type with the name of a module hides that module. Macros and users that write `Observation.Observable` would
@@ -20,6 +21,7 @@ import Testing
 
     if case .success(let title) = Future.succeeded("Trees").outcomeIfCompleted { model.title = title }
 
-    #expect(model.title == "Trees" && changes.value == 1)
+    expectEqual(model.title, "Trees")
+    expectEqual(changes.value, 1)
   }
 }

@@ -20,7 +20,7 @@ struct TypeInferenceTests {
 
     let typed: Future<Int> = future
 
-    #expect([typed.state, short.state] == ["success(4)", "success(4)"])
+    expectEqual([typed.state, short.state], ["success(4)", "success(4)"])
   }
 
   @Test("onSuccess accepts a future")
@@ -30,7 +30,7 @@ struct TypeInferenceTests {
 
     let typed: Future<String> = future
 
-    #expect([typed.state, short.state] == ["success(user 2)", "success(user 2)"])
+    expectEqual([typed.state, short.state], ["success(user 2)", "success(user 2)"])
   }
 
   @Test("onSuccess accepts .succeeded without a value, and .failed and .cancelled where a branch has the type")
@@ -42,8 +42,8 @@ struct TypeInferenceTests {
 
     let types: (Future<Void>, Future<String>, Future<String>) = (nothing, failed, cancelled)
 
-    #expect(types.0.state == "success(())")
-    #expect([types.1, types.2, typed].states() == ["failure(small)", "success(user 2)", "failure(typed)"])
+    expectEqual(types.0.state, "success(())")
+    expectEqual([types.1, types.2, typed].states(), ["failure(small)", "success(user 2)", "failure(typed)"])
   }
 
   @Test("onSuccess accepts the future of a completion and of an outcome")
@@ -51,7 +51,7 @@ struct TypeInferenceTests {
     let completion = number.onSuccess { Completion.success($0).future }
     let outcome = number.onSuccess { Outcome.success($0).future }
 
-    #expect([completion, outcome].states() == ["success(2)", "success(2)"])
+    expectEqual([completion, outcome].states(), ["success(2)", "success(2)"])
   }
 
   @Test("map accepts a body without result")
@@ -61,7 +61,7 @@ struct TypeInferenceTests {
 
     let typed: Future<Void> = future
 
-    #expect(log.entries == ["got 2"])
+    expectEqual(log.entries, ["got 2"])
     #expect(typed.isCompleted)
   }
 
@@ -87,11 +87,11 @@ struct TypeInferenceTests {
 
     let types: (Future<Int>, Future<String>, Future<String>, Future<Void>) = (value, future, either, nothing)
 
-    #expect(types.0.state == "success(5)")
-    #expect(types.1.state == "success(user 2)")
-    #expect(types.2.state == "success(user 2)")
+    expectEqual(types.0.state, "success(5)")
+    expectEqual(types.1.state, "success(user 2)")
+    expectEqual(types.2.state, "success(user 2)")
     #expect(types.3.isCompleted)
-    #expect(log.entries == ["fetching 2", "first 2", "second 2"])
+    expectEqual(log.entries, ["fetching 2", "first 2", "second 2"])
   }
 
   @Test("map and onSuccess accept statements that throw, guard and branch")
@@ -105,8 +105,8 @@ struct TypeInferenceTests {
       return fetch(value)
     }
 
-    #expect(value.state == "failure(small)")
-    #expect(future.state == "success(user 2)")
+    expectEqual(value.state, "failure(small)")
+    expectEqual(future.state, "success(user 2)")
   }
 
   @Test("A chain can end with a body that returns nothing")
@@ -114,7 +114,7 @@ struct TypeInferenceTests {
     let log = Recorder()
     _ = number.map { $0 + 1 }.map { log("\($0)") }
 
-    #expect(log.entries == ["3"])
+    expectEqual(log.entries, ["3"])
   }
 
   @Test("recover and recoverWith accept values, futures and throws")
@@ -127,10 +127,10 @@ struct TypeInferenceTests {
     let failed = failure.recoverWith { error in .failed(error) }
     let thrown = failure.recoverWith { error in throw error }
 
-    #expect(rethrown.state == "failure(oops)")
-    #expect(replaced.state == "failure(other)")
-    #expect([value.state, future.state] == ["success(0)", "success(2)"])
-    #expect([succeeded, failed, thrown].states() == ["success(7)", "failure(oops)", "failure(oops)"])
+    expectEqual(rethrown.state, "failure(oops)")
+    expectEqual(replaced.state, "failure(other)")
+    expectEqual([value.state, future.state], ["success(0)", "success(2)"])
+    expectEqual([succeeded, failed, thrown].states(), ["success(7)", "failure(oops)", "failure(oops)"])
   }
 
   @Test("recover and recoverWith accept several statements")
@@ -149,8 +149,8 @@ struct TypeInferenceTests {
       throw error
     }
 
-    #expect([value.state, future.state, thrown.state] == ["success(1)", "success(2)", "failure(oops)"])
-    #expect(log.entries == ["oops", "throwing"])
+    expectEqual([value.state, future.state, thrown.state], ["success(1)", "success(2)", "failure(oops)"])
+    expectEqual(log.entries, ["oops", "throwing"])
   }
 
   @Test("onComplete accepts each kind of completion, and a switch without types")
@@ -173,11 +173,11 @@ struct TypeInferenceTests {
       value, future, done, nothing, passed, switched
     )
 
-    #expect(types.0.state == "success(success(2))")
-    #expect([types.1.state, types.2.state, types.3.state] == ["success(user 1)", "success(())", "success(())"])
-    #expect(types.4.state == "success(2)")
-    #expect(types.5.state == "success(failed oops)")
-    #expect(log.entries == ["success(2)"])
+    expectEqual(types.0.state, "success(success(2))")
+    expectEqual([types.1.state, types.2.state, types.3.state], ["success(user 1)", "success(())", "success(())"])
+    expectEqual(types.4.state, "success(2)")
+    expectEqual(types.5.state, "success(failed oops)")
+    expectEqual(log.entries, ["success(2)"])
   }
 
   @Test("A body of several statements that returns .failed, .cancelled or .success names its result type")
@@ -191,7 +191,7 @@ struct TypeInferenceTests {
       return .completeUsing(fetch(value))
     }
 
-    #expect([fetched, completed].states() == ["failure(small)", "success(user 2)"])
+    expectEqual([fetched, completed].states(), ["failure(small)", "success(user 2)"])
   }
 
   @Test("onComplete infers its result from the first return that contains the value's type")
@@ -207,7 +207,7 @@ struct TypeInferenceTests {
 
     let types: (Future<Int>, Future<String>) = (failed, replaced)
 
-    #expect([types.0.state, types.1.state] == ["failure(oops)", "success(none)"])
+    expectEqual([types.0.state, types.1.state], ["failure(oops)", "success(none)"])
   }
 
   @Test("Functions and key paths can replace closures")
@@ -218,9 +218,9 @@ struct TypeInferenceTests {
     let made = number.map(String.init)
     let passed = failure.onComplete(Completion.init)
 
-    #expect(passed.state == "failure(oops)")
-    #expect([fetched.state, succeeded.state] == ["success(user 2)", "success(user 2)"])
-    #expect([described.state, made.state] == ["success(2)", "success(2)"])
+    expectEqual(passed.state, "failure(oops)")
+    expectEqual([fetched.state, succeeded.state], ["success(user 2)", "success(user 2)"])
+    expectEqual([described.state, made.state], ["success(2)", "success(2)"])
   }
 
   @Test("An optional, an array, a tuple and a nested future are values")
@@ -230,8 +230,8 @@ struct TypeInferenceTests {
     let tuple = number.map { ($0, "x") }
     let nested: Future<Future<String>> = number.map { fetch($0) }
 
-    #expect(optional.state == "success(Optional(2))")
-    #expect(array.state == "success([2])")
+    expectEqual(optional.state, "success(Optional(2))")
+    expectEqual(array.state, "success([2])")
     #expect(tuple.isCompleted)
     #expect(nested.isCompleted)
   }
@@ -243,10 +243,10 @@ struct TypeInferenceTests {
 
     let set: Set<Future<Int>> = [first, first, second]
 
-    #expect(set.count == 2)
-    #expect(first == first)
+    expectEqual(set.count, 2)
+    expectEqual(first, first)
     #expect(first != second)
-    #expect(first.named("first") == first)
+    expectEqual(first.named("first"), first)
   }
 
   @Test("Bodies run on custom and global executors")
@@ -257,8 +257,8 @@ struct TypeInferenceTests {
     let away = try await number.map(on: .global()) { $0 + 1 }.map(on: .global(qos: .utility)) { $0 + 1 }.value
     let work = try await Future(on: .global()) { 5 }.value
 
-    #expect(local.state == "success(3)")
-    #expect([away, work] == [4, 5])
+    expectEqual(local.state, "success(3)")
+    expectEqual([away, work], [4, 5])
   }
 
   @Test("An unused token, observation or receipt causes no warning")
@@ -270,7 +270,7 @@ struct TypeInferenceTests {
     promise.future.cancelToken().cancel()
     promise.succeed(1)
 
-    #expect(promise.future.state == "success(1)")
+    expectEqual(promise.future.state, "success(1)")
   }
 
   @Test("tree() describes a future in text")

@@ -1,4 +1,5 @@
 import FutureTree
+import TestSupport
 import Testing
 
 @Suite("Text of a cancellation request")
@@ -16,26 +17,27 @@ struct CancelRequestTextTests {
     let text = "request to cancel [doNotForwardRequest]: the tab was closed (App/Tab.swift:7)"
     let request = try request(.doNotForwardRequest)
 
-    #expect("\(request)" == text && String(reflecting: request) == text)
-    #expect("\(try self.request([]))" == "request to cancel: the tab was closed (App/Tab.swift:7)")
+    expectEqual("\(request)", text)
+    expectEqual(String(reflecting: request), text)
+    expectEqual("\(try self.request([]))", "request to cancel: the tab was closed (App/Tab.swift:7)")
   }
 
   @Test("The mirror of a request has its options and its reason")
   func mirror() throws {
     let children = Array(Mirror(reflecting: try request(.forceImmediately)).children)
 
-    #expect(children.map(\.label) == ["options", "reason"])
-    #expect(children[0].value as? CancellationOptions == .forceImmediately)
-    #expect(children[1].value as? CancellationReason == reason)
-    #expect(Mirror(reflecting: reason).children.map(\.label) == ["message", "kind", "fileID", "line"])
+    expectEqual(children.map(\.label), ["options", "reason"])
+    expectEqual(children[0].value as? CancellationOptions, .forceImmediately)
+    expectEqual(children[1].value as? CancellationReason, reason)
+    expectEqual(Mirror(reflecting: reason).children.map(\.label), ["message", "kind", "fileID", "line"])
   }
 
   @Test("The request that a handler receives prints as the request")
   func received() {
     let promise = Promise<Int>()
     promise.onRequestCancel { request in
-      #expect("\(request)" == "request to cancel: the tab was closed (App/Tab.swift:7)")
-      #expect(Mirror(reflecting: request).children.map(\.label) == ["options", "reason"])
+      expectEqual("\(request)", "request to cancel: the tab was closed (App/Tab.swift:7)")
+      expectEqual(Mirror(reflecting: request).children.map(\.label), ["options", "reason"])
       return .complete(.cancelled)
     }
 

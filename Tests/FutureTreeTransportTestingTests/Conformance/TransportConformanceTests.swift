@@ -22,7 +22,7 @@ import Testing
   func faults(fault: Fault) async {
     let report = await suite { fault.make() }.run(only: fault.failed + fault.passed)
 
-    #expect(report.nonconforming == fault.failed, "\(report)")
+    expectEqual(report.nonconforming, fault.failed, "\(report)")
     #expect(!report.isConforming)
   }
 
@@ -35,7 +35,7 @@ import Testing
 
     let report = await suite.run(only: [.redirects])
 
-    #expect(report.nonconforming == [.redirects])
+    expectEqual(report.nonconforming, [.redirects])
   }
 
   static let fields: [(check: Check, fields: [String: String], isConforming: Bool)] = [
@@ -55,7 +55,7 @@ import Testing
       }
     }.run(only: [check])
 
-    #expect(report.isConforming == isConforming, "\(report)")
+    expectEqual(report.isConforming, isConforming, "\(report)")
   }
 
   enum Hang: CaseIterable {
@@ -133,7 +133,7 @@ import Testing
 
     let report = await conformance.run(only: [hang.check, .cookies])
 
-    #expect(report.nonconforming == [hang.check], "\(report)")
+    expectEqual(report.nonconforming, [hang.check], "\(report)")
     #expect(report.description.contains("did not end within 60 s"), "\(report)")
   }
 
@@ -145,7 +145,7 @@ import Testing
     let correct = await suite(limits: [limit]) { SystemLoader(.init(timeout: nil)) }.run(only: [.redirects])
 
     #expect(faulty.isConforming && faulty.description.contains("limit: The platform follows redirects."))
-    #expect(correct.nonconforming == [.redirects])
+    expectEqual(correct.nonconforming, [.redirects])
     #expect(correct.description.contains("The limit has disappeared."))
   }
 
@@ -158,7 +158,7 @@ import Testing
 
       let report = await suite(limits: [limit]) { fault.make() }.run(only: [.redirects])
 
-      #expect(report.nonconforming == (text == nil ? [] : [.redirects]), "\(report)")
+      expectEqual(report.nonconforming, (text == nil ? [] : [.redirects]), "\(report)")
     }
   }
 
@@ -171,8 +171,8 @@ import Testing
     let named = await conformance.run(only: [.cookies])
 
     #expect(all.isConforming && all.entries.allSatisfy { $0.result == .notRun("It ends the process.") })
-    #expect(all.entries.map(\.check) == Check.all)
-    #expect(named.nonconforming == [.cookies])
+    expectEqual(all.entries.map(\.check), Check.all)
+    expectEqual(named.nonconforming, [.cookies])
   }
 
   @Test("A transport that cannot be created fails each check with its error")
@@ -182,13 +182,13 @@ import Testing
 
     let report = await conformance.run(only: [.cookies])
 
-    #expect(report.entries.map(\.result) == [.failed(["The check could not begin: Broken()"])])
+    expectEqual(report.entries.map(\.result), [.failed(["The check could not begin: Broken()"])])
   }
 
   @Test("Each check has its own identifier and claim")
   func identifiers() {
-    #expect(Set(Check.all.map(\.id)).count == Check.all.count)
-    #expect(Set(Check.all.map(\.title)).count == Check.all.count)
+    expectEqual(Set(Check.all.map(\.id)).count, Check.all.count)
+    expectEqual(Set(Check.all.map(\.title)).count, Check.all.count)
     #expect(Check.all.allSatisfy { $0.rule.contains(/^[HS]\d+ \(.+\)$/) && $0.title.first?.isUppercase == true })
   }
 }

@@ -78,7 +78,7 @@ import Testing
   func arguments(arguments: [String]) async {
     let load = TransportLoad("unused") { SystemLoader(.init(timeout: nil)) }
 
-    #expect(await load.run(arguments: arguments) == 64)
+    await expectEqual(load.run(arguments: arguments), 64)
   }
 
   @Test("A run that cannot begin ends the program with 1")
@@ -86,7 +86,7 @@ import Testing
     struct Broken: Error {}
     let load = TransportLoad("broken") { throw Broken() }
 
-    #expect(await load.run(arguments: ["--cancelled", "1"]) == 1)
+    await expectEqual(load.run(arguments: ["--cancelled", "1"]), 1)
   }
 }
 

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import TestSupport
 import Testing
 
 @Suite("Layers: ApplyEnvironment")
@@ -20,7 +21,7 @@ struct ApplyEnvironmentTests {
     let request = try HTTPRequest(.get, path: "users/1")
 
     #expect(sent(request, by: production) == "https://example.com/v1/users/1")
-    #expect(mock.requests[0].headers["x-one"] == "1")
+    expectEqual(mock.requests[0].headers["x-one"], "1")
   }
 
   @Test("The environment of a request takes precedence")
@@ -54,6 +55,7 @@ struct ApplyEnvironmentTests {
     load.cancel()
     held.complete(.cancelled)
 
-    #expect(load.text == "cancelled" && api.reset().text == "success")
+    expectEqual(load.text, "cancelled")
+    expectEqual(api.reset().text, "success")
   }
 }

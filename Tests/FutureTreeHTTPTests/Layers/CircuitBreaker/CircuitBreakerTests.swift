@@ -49,12 +49,13 @@ struct CircuitBreakerTests {
     let api = breaker --> mock
     let url = try url()
 
-    #expect(breaker.state(of: url) == .closed)
+    expectEqual(breaker.state(of: url), .closed)
     open(api)
     let refused = api.load(request)
 
-    #expect(code(of: refused) == .circuitOpen && mock.requests.count == 2)
-    #expect(breaker.state(of: url) == .open(remaining: .seconds(5)))
+    expectEqual(code(of: refused), .circuitOpen)
+    expectEqual(mock.requests.count, 2)
+    expectEqual(breaker.state(of: url), .open(remaining: .seconds(5)))
     guard case .failure(let error)? = refused.outcomeIfCompleted else { return }
     #expect(
       "\(error)"
@@ -86,13 +87,15 @@ struct CircuitBreakerTests {
 
     let probe = api.load(request)
     let other = api.load(request)
-    #expect(!probe.isCompleted && code(of: other) == .circuitOpen)
-    #expect(try breaker.state(of: url()) == .halfOpen)
+    #expect(!probe.isCompleted)
+    expectEqual(code(of: other), .circuitOpen)
+    try expectEqual(breaker.state(of: url()), .halfOpen)
     held.answer()
     mock.answer()
     let next = api.load(request)
 
-    #expect(code(of: next) == nil && mock.requests.count == 4)
+    #expect(code(of: next) == nil)
+    expectEqual(mock.requests.count, 4)
     #expect(changes.entries.dropFirst() == ["https://example.com halfOpen", "https://example.com closed"])
   }
 
@@ -106,7 +109,7 @@ struct CircuitBreakerTests {
 
     load(api, .serviceUnavailable)
 
-    #expect(try breaker.state(of: url()) == .closed)
+    try expectEqual(breaker.state(of: url()), .closed)
   }
 
   @Test("A failing probe opens the circuit again for the whole duration")
@@ -119,9 +122,9 @@ struct CircuitBreakerTests {
 
     _ = api.load(request)
 
-    #expect(try breaker.state(of: url()) == .open(remaining: .seconds(5)))
+    try expectEqual(breaker.state(of: url()), .open(remaining: .seconds(5)))
     clock.advance(by: .seconds(4))
-    #expect(code(of: api.load(request)) == .circuitOpen)
+    expectEqual(code(of: api.load(request)), .circuitOpen)
   }
 
   @Test("A cancelled probe gives its turn back, with each option", arguments: CancelEverywhere.allOptions)
@@ -138,7 +141,7 @@ struct CircuitBreakerTests {
     mock.answer()
     let next = api.load(request)
 
-    #expect(code(of: early) == .circuitOpen, "the transport has not confirmed the cancellation")
+    expectEqual(code(of: early), .circuitOpen, "the transport has not confirmed the cancellation")
     #expect(next.isCompleted && code(of: next) == nil)
   }
 
@@ -152,12 +155,13 @@ struct CircuitBreakerTests {
     let held = [mock.hold(), mock.hold(), mock.hold()]
 
     let loads = (0..<3).map { _ in api.load(request) }
-    #expect(loads.map { code(of: $0) } == [nil, nil, .circuitOpen])
+    expectEqual(loads.map { code(of: $0) }, [nil, nil, .circuitOpen])
     held[0].answer()
-    #expect(breaker.state(of: url) == .halfOpen && code(of: api.load(request)) == .circuitOpen)
+    expectEqual(breaker.state(of: url), .halfOpen)
+    expectEqual(code(of: api.load(request)), .circuitOpen)
     held[1].answer()
 
-    #expect(breaker.state(of: url) == .closed)
+    expectEqual(breaker.state(of: url), .closed)
   }
 
   @Test("Results of requests that were sent in an earlier state are ignored")
@@ -175,7 +179,8 @@ struct CircuitBreakerTests {
     probe.answer()
 
     let state = try breaker.state(of: url())
-    #expect(early.isCompleted && state == .closed)
+    #expect(early.isCompleted)
+    expectEqual(state, .closed)
   }
 
   @Test("Results that are too old, or beyond the limit, do not count")
@@ -184,13 +189,13 @@ struct CircuitBreakerTests {
     load(api, .serviceUnavailable)
     clock.advance(by: .seconds(2))
     load(api, .serviceUnavailable)
-    #expect(changes.entries == [])
+    expectEqual(changes.entries, [])
 
     load(api, .ok)
     for _ in 0..<2 {
       load(api, .serviceUnavailable)
     }
-    #expect(changes.entries.count == 1)
+    expectEqual(changes.entries.count, 1)
   }
 
   @Test("Cancelled loads, client errors and errors without evidence do not open the circuit")
@@ -204,7 +209,7 @@ struct CircuitBreakerTests {
     mock.fail(HTTPError(.deadlineExceeded, "late"))
     _ = api.load(request)
 
-    #expect(changes.entries == [])
+    expectEqual(changes.entries, [])
   }
 
   @Test("A stream is counted when its transfer has completed, and a reader that leaves is no failure")
@@ -217,12 +222,12 @@ struct CircuitBreakerTests {
     let first = api.load(streamed)
     left.send("a")
     if case .success(let response)? = first.outcomeIfCompleted { response.transfer.cancel() }
-    #expect(changes.entries == [])
+    expectEqual(changes.entries, [])
     let second = api.load(streamed)
     cut.send("a")
     cut.fail(HTTPError(.connectionLost, "cut"))
 
-    #expect(changes.entries.count == 1)
+    expectEqual(changes.entries.count, 1)
     _ = second
   }
 
@@ -238,7 +243,7 @@ struct CircuitBreakerTests {
     let stream = api.load(streamed)
     left.send("a")
     try #require(stream.outcomeIfCompleted).get().transfer.cancel()
-    #expect(try breaker.state(of: url()) == .closed)
+    try expectEqual(breaker.state(of: url()), .closed)
     load(api, .serviceUnavailable)
 
     #expect(changes.entries == ["https://example.com open(remaining: 5.0 seconds)"])
@@ -256,12 +261,12 @@ struct CircuitBreakerTests {
 
     let probe = api.load(streamed)
     left.send("a")
-    #expect(code(of: api.load(request)) == .circuitOpen)
+    expectEqual(code(of: api.load(request)), .circuitOpen)
     try #require(probe.outcomeIfCompleted).get().transfer.cancel()
 
-    #expect(try breaker.state(of: url()) == .halfOpen)
+    try expectEqual(breaker.state(of: url()), .halfOpen)
     load(api, .ok)
-    #expect(try breaker.state(of: url()) == .closed)
+    try expectEqual(breaker.state(of: url()), .closed)
   }
 
   @Test("A reset closes the circuits, and loads from before it are not counted")
@@ -273,11 +278,13 @@ struct CircuitBreakerTests {
     load(api, .serviceUnavailable)
     #expect(try breaker.state(of: url()) != .closed)
 
-    #expect(api.reset().isCompleted == false)
+    expectEqual(api.reset().isCompleted, false)
     held.answer(status: .serviceUnavailable)
 
     let state = try breaker.state(of: url())
-    #expect(early.isCompleted && state == .closed && breaker.count == 0)
+    #expect(early.isCompleted)
+    expectEqual(state, .closed)
+    expectEqual(breaker.count, 0)
   }
 
   @Test("The number of circuits is limited, and closed circuits are removed first")
@@ -291,8 +298,8 @@ struct CircuitBreakerTests {
       _ = api.load(try HTTPRequest("https://host\(number).example.com/"))
     }
 
-    #expect(breaker.count == 2)
-    #expect(code(of: api.load(request)) == .circuitOpen)
+    expectEqual(breaker.count, 2)
+    expectEqual(code(of: api.load(request)), .circuitOpen)
   }
 
   @Test("Of the closed circuits, the one that was unused for the longest time is removed first")
@@ -307,7 +314,8 @@ struct CircuitBreakerTests {
     let changes = tickets.map { states.ended($0, .failure, at: .seconds(4)) }
 
     let open = CircuitBreaker.State.open(remaining: .seconds(5))
-    #expect(changes == [open, nil, nil, open] && states.count == 2)
+    expectEqual(changes, [open, nil, nil, open])
+    expectEqual(states.count, 2)
   }
 
   @Test("Retry returns the error at once")
@@ -321,7 +329,8 @@ struct CircuitBreakerTests {
     clock.advanceToNextTimer()
     clock.advanceToNextTimer()
 
-    #expect(code(of: load) == .circuitOpen && clock.timerCount == 0)
+    expectEqual(code(of: load), .circuitOpen)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Cancelled at each point, with each option, a probe leaves no turn taken")

@@ -26,16 +26,20 @@ struct CoalesceLingerTests {
   func joined() {
     let held = mock.hold()
     let first = load()
-    #expect(first.cancel().effect == .lingering)
-    #expect(first.text == "cancelled" && held.cancelRequest == nil && coalesce.flightCount == 1)
+    expectEqual(first.cancel().effect, .lingering)
+    expectEqual(first.text, "cancelled")
+    #expect(held.cancelRequest == nil)
+    expectEqual(coalesce.flightCount, 1)
 
     clock.advance(by: .seconds(4))
     let second = load()
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(60))
     held.answer()
 
-    #expect(second.text == "success" && mock.requests.count == 1 && coalesce.flightCount == 0)
+    expectEqual(second.text, "success")
+    expectEqual(mock.requests.count, 1)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("The load is cancelled after the linger, and the next caller begins another load")
@@ -44,13 +48,15 @@ struct CoalesceLingerTests {
     load().cancel(reason: "scrolled away")
 
     clock.advance(by: .seconds(5))
-    #expect(held[0].cancelRequest?.reason.message == "scrolled away")
+    expectEqual(held[0].cancelRequest?.reason.message, "scrolled away")
     let second = load()
     held[1].answer()
     held[0].complete(.cancelled)
 
-    #expect(second.text == "success" && mock.requests.count == 2 && coalesce.flightCount == 0)
-    #expect(clock.timerCount == 0)
+    expectEqual(second.text, "success")
+    expectEqual(mock.requests.count, 2)
+    expectEqual(coalesce.flightCount, 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A caller with force does not wait for the linger")
@@ -60,9 +66,11 @@ struct CoalesceLingerTests {
 
     first.cancel(.forceImmediately)
 
-    #expect(first.text == "cancelled" && held.cancelRequest != nil && clock.timerCount == 0)
+    expectEqual(first.text, "cancelled")
+    #expect(held.cancelRequest != nil)
+    expectEqual(clock.timerCount, 0)
     held.complete(.cancelled)
-    #expect(coalesce.flightCount == 0)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("A response ends the linger: nothing is cancelled")
@@ -72,7 +80,9 @@ struct CoalesceLingerTests {
 
     held.answer()
 
-    #expect(held.cancelRequest == nil && coalesce.flightCount == 0 && clock.timerCount == 0)
+    #expect(held.cancelRequest == nil)
+    expectEqual(coalesce.flightCount, 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A reset cancels a load that lingers, and waits for it")
@@ -80,17 +90,18 @@ struct CoalesceLingerTests {
     let held = mock.hold()
     load().cancel()
     let preview = api.previewReset()
-    #expect(preview.loads.map(\.isLingering) == [true])
+    expectEqual(preview.loads.map(\.isLingering), [true])
     #expect("\(preview)" == "GET http://example.com/, lingering, held by GET http://example.com/, for nothing")
 
     let reset = api.resetWithReceipt(clock: clock)
     #expect(held.cancelRequest != nil && !reset.isCompleted)
     held.complete(.cancelled)
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
 
     let receipt = reset.outcomeIfCompleted.flatMap { try? $0.get() }
-    #expect(receipt?.parts.first { $0.name == "Coalesce" }?.drained == 1 && receipt?.error == nil)
-    #expect(coalesce.flightCount == 0)
+    expectEqual(receipt?.parts.first { $0.name == "Coalesce" }?.drained, 1)
+    #expect(receipt?.error == nil)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("A reset waits no longer than 5 s for a load that lingers and ignores the cancellation")
@@ -102,9 +113,10 @@ struct CoalesceLingerTests {
     #expect(!reset.isCompleted)
     clock.advance(by: .seconds(5))
 
-    #expect(reset.isCompleted && clock.timerCount == 0)
+    #expect(reset.isCompleted)
+    expectEqual(clock.timerCount, 0)
     held.answer()
-    #expect(coalesce.flightCount == 0)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   /// A loader whose reset completes at once.
@@ -124,8 +136,10 @@ struct CoalesceLingerTests {
     #expect(held.cancelRequest != nil && !reset.isCompleted)
     held.complete(.cancelled)
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.isCompleted)
-    #expect(clock.timerCount == 0 && coalesce.flightCount == 0)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    #expect(reset.isCompleted)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("Cancelled at every point, the other caller joins, and nothing is left")

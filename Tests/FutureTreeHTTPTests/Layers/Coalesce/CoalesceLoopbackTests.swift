@@ -20,12 +20,13 @@ struct CoalesceLoopbackTests {
     _ = try await gate.waitForHolders().value
 
     for load in loads.prefix(3) { load.cancel() }
-    for load in loads.prefix(3) { #expect(await load.outcome.text == "cancelled") }
+    for load in loads.prefix(3) { await expectEqual(load.outcome.text, "cancelled") }
     gate.open()
-    for load in loads.suffix(2) { #expect(try await load.value.body == Data("answer".utf8)) }
+    for load in loads.suffix(2) { try await expectEqual(load.value.body, Data("answer".utf8)) }
 
-    #expect(server.record.requestCount(to: "/shared") == 1 && server.record.abandonedPaths == [])
-    #expect(coalesce.flightCount == 0)
+    expectEqual(server.record.requestCount(to: "/shared"), 1)
+    expectEqual(server.record.abandonedPaths, [])
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("All callers cancel: the server sees one request and one abort", .timeLimit(.minutes(20)))
@@ -37,11 +38,12 @@ struct CoalesceLoopbackTests {
     _ = try await gate.waitForHolders().value
 
     for load in loads { load.cancel() }
-    for load in loads { #expect(await load.outcome.text == "cancelled") }
+    for load in loads { await expectEqual(load.outcome.text, "cancelled") }
     let record = try await server.waitForClose(of: "/shared").value
 
-    #expect(record.requestCount(to: "/shared") == 1 && record.abandonedPaths == ["/shared"])
-    #expect(coalesce.flightCount == 0)
+    expectEqual(record.requestCount(to: "/shared"), 1)
+    expectEqual(record.abandonedPaths, ["/shared"])
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test(
@@ -75,7 +77,8 @@ struct CoalesceLoopbackTests {
     for load in loads.value { _ = await load.outcome }
     while coalesce.flightCount > 0 { await Task.yield() }
 
-    #expect(wrong.value == 0 && loads.value.count == 6_000)
+    expectEqual(wrong.value, 0)
+    expectEqual(loads.value.count, 6_000)
   }
 }
 

@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -19,7 +20,9 @@ struct CoalesceTests {
   }
 
   func expectNothingLeft() {
-    #expect(coalesce.flightCount == 0 && clock.timerCount == 0 && mock.pendingCount == 0)
+    expectEqual(coalesce.flightCount, 0)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   // MARK: Sharing
@@ -31,13 +34,14 @@ struct CoalesceTests {
     requests[1].priority = .high
 
     let loads = requests.map { api.load($0) }
-    #expect(mock.requests.count == 1 && coalesce.flightCount == 1)
+    expectEqual(mock.requests.count, 1)
+    expectEqual(coalesce.flightCount, 1)
     held.answer(body: "answer")
 
     let answers = try loads.map { try #require($0.outcomeIfCompleted).get() }
     #expect(try answers.allSatisfy { try $0.body == Data("answer".utf8) })
-    #expect(answers.map { $0.request.priority } == [.normal, .high, .normal])
-    #expect(answers.map { $0.request.url?.explicitPort } == [nil, nil, 80])
+    expectEqual(answers.map { $0.request.priority }, [.normal, .high, .normal])
+    expectEqual(answers.map { $0.request.url?.explicitPort }, [nil, nil, 80])
     expectNothingLeft()
   }
 
@@ -48,10 +52,11 @@ struct CoalesceTests {
     let branch = Route(.when({ _ in true }, layers)) --> mock
 
     let loads = [branch.load(anyRequest()), branch.load(anyRequest())]
-    #expect(mock.requests.count == 1 && coalesce.flightCount == 1)
+    expectEqual(mock.requests.count, 1)
+    expectEqual(coalesce.flightCount, 1)
     held.answer(body: "answer")
 
-    #expect(loads.map(\.text) == ["success", "success"])
+    expectEqual(loads.map(\.text), ["success", "success"])
     expectNothingLeft()
   }
 
@@ -62,7 +67,8 @@ struct CoalesceTests {
 
     let loads = [api.load(anyRequest()), api.load(anyRequest())]
 
-    #expect(loads.map(\.text) == ["success", "success"] && mock.requests.count == 2)
+    expectEqual(loads.map(\.text), ["success", "success"])
+    expectEqual(mock.requests.count, 2)
     expectNothingLeft()
   }
 
@@ -76,7 +82,7 @@ struct CoalesceTests {
 
     let errors = try loads.map { try #require($0.failure as? HTTPError) }
     #expect(errors.allSatisfy { $0.code == .unacceptableStatus && $0.response?.status == .notFound })
-    #expect(errors.map { $0.response?.request.priority } == [.normal, .high])
+    expectEqual(errors.map { $0.response?.request.priority }, [.normal, .high])
     expectNothingLeft()
   }
 
@@ -101,11 +107,11 @@ struct CoalesceTests {
     held.held[0].answer(headers: try HTTPHeaders([("Link", "<c>; rel=\"next\"")]))
 
     let answers = try loads.map { try #require($0.outcomeIfCompleted).get() }
-    #expect(answers.map { $0.request.url?.path } == ["/dir/b", "/dir/b"])
-    #expect(try answers.map { try $0.linkedURL("next")?.path } == ["/dir/c", "/dir/c"])
-    #expect(answers.map(\.redirections.count) == [1, 1])
-    #expect(answers.map { $0.request.priority } == [.low, .high])
-    #expect(answers.map { $0.request.progress != nil } == [false, true])
+    expectEqual(answers.map { $0.request.url?.path }, ["/dir/b", "/dir/b"])
+    try expectEqual(answers.map { try $0.linkedURL("next")?.path }, ["/dir/c", "/dir/c"])
+    expectEqual(answers.map(\.redirections.count), [1, 1])
+    expectEqual(answers.map { $0.request.priority }, [.low, .high])
+    expectEqual(answers.map { $0.request.progress != nil }, [false, true])
     #expect(answers.allSatisfy { $0.request.sharedCallers == nil })
     expectNothingLeft()
   }
@@ -119,8 +125,9 @@ struct CoalesceTests {
 
     let error = try #require(chain.load(anyRequest("/a")).failure as? HTTPError)
 
-    #expect(error.code == .tooManyRedirects && error.response?.request.url?.path == "/b")
-    #expect(error.response?.redirections.map(\.url.path) == ["/a"])
+    expectEqual(error.code, .tooManyRedirects)
+    expectEqual(error.response?.request.url?.path, "/b")
+    expectEqual(error.response?.redirections.map(\.url.path), ["/a"])
     expectNothingLeft()
   }
 
@@ -137,7 +144,7 @@ struct CoalesceTests {
     }
 
     #expect(answers.map { $0.url?.absoluteString } == Array(repeating: "https://api.example.com/v1/users", count: 2))
-    #expect(answers.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
+    expectEqual(answers.map { $0.headers["Authorization"] }, ["Bearer t", "Bearer t"])
   }
 
   /// A change to a request that prevents sharing its load.
@@ -185,9 +192,9 @@ struct CoalesceTests {
 
     let loads = [api.load(anyRequest()), api.load(other)]
 
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
     for answer in stub.held { answer.answer() }
-    #expect(loads.map(\.text) == ["success", "success"])
+    expectEqual(loads.map(\.text), ["success", "success"])
     expectNothingLeft()
   }
 
@@ -215,9 +222,9 @@ struct CoalesceTests {
 
     let loads = [api.load(first), api.load(second)]
 
-    #expect(mock.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
     held.answer()
-    #expect(loads.map(\.text) == ["success", "success"])
+    expectEqual(loads.map(\.text), ["success", "success"])
     expectNothingLeft()
   }
 
@@ -233,7 +240,9 @@ struct CoalesceTests {
     let loads = [api.load(anyRequest()), api.load(other)]
     held.answer()
 
-    #expect(loads.map(\.text) == ["success", "success"] && mock.requests.count == 1 && coalesce.flightCount == 0)
+    expectEqual(loads.map(\.text), ["success", "success"])
+    expectEqual(mock.requests.count, 1)
+    expectEqual(coalesce.flightCount, 0)
   }
 
   @Test("Unsafe methods and bodies are shared only by a key, and only if all else is equal")
@@ -254,7 +263,8 @@ struct CoalesceTests {
 
     let loads = requests.map { api.load($0) }
 
-    #expect(mock.requests.count == 7 && coalesce.flightCount == 5)
+    expectEqual(mock.requests.count, 7)
+    expectEqual(coalesce.flightCount, 5)
     for answer in stub.held { answer.answer() }
     #expect(loads.allSatisfy { $0.text == "success" })
     expectNothingLeft()
@@ -269,7 +279,8 @@ struct CoalesceTests {
 
     let loads = [api.load(request), api.load(request)]
 
-    #expect(mock.requests.count == 2 && coalesce.flightCount == 0)
+    expectEqual(mock.requests.count, 2)
+    expectEqual(coalesce.flightCount, 0)
     for answer in stub.held { answer.answer() }
     #expect(loads.allSatisfy { $0.text == "success" })
   }
@@ -282,7 +293,8 @@ struct CoalesceTests {
 
     let loads = chains.map { $0.load(anyRequest()) }
 
-    #expect(mock.requests.count == 1 && other.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
+    expectEqual(other.requests.count, 1)
     stub.held[0].answer()
     held.answer()
     #expect(loads.allSatisfy { $0.text == "success" })
@@ -307,7 +319,9 @@ struct CoalesceTests {
     dump(coalesce, to: &shown)
     dump(throttle, to: &shown)
 
-    #expect(throttle.waitingCount == 2 && coalesce.flightCount == 3 && !shown.contains("secret"))
+    expectEqual(throttle.waitingCount, 2)
+    expectEqual(coalesce.flightCount, 3)
+    #expect(!shown.contains("secret"))
     for number in 0..<3 { stub.held[number].answer() }
     #expect(loads.allSatisfy { $0.text == "success" } && throttle.isIdle)
     expectNothingLeft()

@@ -41,8 +41,9 @@ struct SharedPriorityTests {
   func raises() throws {
     let loads = try [load("a", .normal), load("b", .low), load("b", .high)]
 
-    #expect(order() == ["/b", "/a"])
-    #expect(loads.allSatisfy { $0.isCompleted } && mock.requests.count == 2)
+    expectEqual(order(), ["/b", "/a"])
+    #expect(loads.allSatisfy { $0.isCompleted })
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("A queued load follows the priority of a flight of SingleFlight")
@@ -57,8 +58,9 @@ struct SharedPriorityTests {
     let loads = [load("a", .medium), load("b", .low), load("c", .low), load("c", .high), load("b", .high)]
     loads[4].cancel()
 
-    #expect(order() == ["/c", "/a", "/b"])
-    #expect(loads.map(\.isCompleted) == [true, true, true, true, true] && mock.requests.count == 3)
+    expectEqual(order(), ["/c", "/a", "/b"])
+    expectEqual(loads.map(\.isCompleted), [true, true, true, true, true])
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test("The priority falls when the caller leaves, with each option", arguments: CancelEverywhere.allOptions)
@@ -97,7 +99,8 @@ struct SharedPriorityTests {
   func arrival() throws {
     let loads = try [load("a", .low), load("b", .high), load("c", .high), load("a", .high), load("d", .high)]
 
-    #expect(order() == ["/a", "/b", "/c", "/d"] && loads.allSatisfy { $0.isCompleted })
+    expectEqual(order(), ["/a", "/b", "/c", "/d"])
+    #expect(loads.allSatisfy { $0.isCompleted })
   }
 
   @Test("A retry waits with the priority of that time")
@@ -114,7 +117,7 @@ struct SharedPriorityTests {
     clock.advanceToNextTimer()
     let other = try load("a", .normal)
 
-    #expect(order() == ["/b", "/b", "/a"])
+    expectEqual(order(), ["/b", "/b", "/a"])
     #expect([first, second, other].allSatisfy { $0.isCompleted })
   }
 
@@ -131,7 +134,7 @@ struct SharedPriorityTests {
     let third = outer.load(high)
     second.cancel()
 
-    #expect(order() == ["/b", "/a"])
+    expectEqual(order(), ["/b", "/a"])
     #expect([first, other, third].allSatisfy { $0.isCompleted })
   }
 
@@ -145,7 +148,9 @@ struct SharedPriorityTests {
     let other = try load("a", .normal)
     outer.load(high).cancel()
 
-    #expect(order() == ["/a", "/b"] && first.isCompleted && other.isCompleted)
+    expectEqual(order(), ["/a", "/b"])
+    #expect(first.isCompleted)
+    #expect(other.isCompleted)
   }
 
   @Test("No place is left when the request has left the queue")
@@ -153,8 +158,9 @@ struct SharedPriorityTests {
     let loads = try [load("a", .low), load("a", .high), load("b", .low), load("b", .high)]
     for load in loads.suffix(2) { load.cancel() }
 
-    #expect(order() == ["/a"] && loads.allSatisfy { $0.isCompleted })
-    #expect(try callers(0).queuedCount == 0)
+    expectEqual(order(), ["/a"])
+    #expect(loads.allSatisfy { $0.isCompleted })
+    try expectEqual(callers(0).queuedCount, 0)
   }
 
   @Test("Callers that join and leave on many threads leave the priority of the last")
@@ -183,7 +189,8 @@ struct SharedPriorityTests {
       }
     }
 
-    #expect(callers.priority == .lowest && queue.priority.value == .lowest)
+    expectEqual(callers.priority, .lowest)
+    expectEqual(queue.priority.value, .lowest)
   }
 
   @Test("A queue with changed priorities has the order of a queue in which they were set at first")
@@ -208,8 +215,9 @@ struct SharedPriorityTests {
           _ = expected.append(request.number, key: request.host, level: request.last, at: request.time)
         }
 
-        #expect(popAll(&queue) == popAll(&expected))
-        #expect(queue.count == 0 && queue.laneCount == 0)
+        expectEqual(popAll(&queue), popAll(&expected))
+        expectEqual(queue.count, 0)
+        expectEqual(queue.laneCount, 0)
       }
     }
   }

@@ -2,6 +2,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -26,7 +27,7 @@ struct BasicAuthTests {
 
     _ = (BasicAuth(try BasicCredentials(userName: userName, password: password)) --> mock).load(request())
 
-    #expect(sent == [expected])
+    expectEqual(sent, [expected])
   }
 
   @Test(
@@ -38,7 +39,8 @@ struct BasicAuthTests {
   func refused(userName: String, password: String) {
     let error = #expect(throws: HTTPError.self) { try BasicCredentials(userName: userName, password: password) }
 
-    #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("secret") } == false)
+    expectEqual(error?.code, .invalidCredentials)
+    expectEqual(error.map { "\($0)".contains("secret") }, false)
   }
 
   @Test("Credentials of the request take precedence, and its own header takes precedence over both")
@@ -52,7 +54,7 @@ struct BasicAuthTests {
 
     for request in [withOption, withHeader, request()] { _ = api.load(request) }
 
-    #expect(sent == ["Basic YTpi", "Custom x", nil])
+    expectEqual(sent, ["Basic YTpi", "Custom x", nil])
   }
 
   @Test("Only requests among the targets get credentials")
@@ -67,7 +69,7 @@ struct BasicAuthTests {
     }
     _ = api.load(try HTTPRequest(.get, path: "/a"))
 
-    #expect(sent.map { $0 != nil } == [true, false, false, false, false])
+    expectEqual(sent.map { $0 != nil }, [true, false, false, false, false])
   }
 
   @Test("Plain HTTP is refused before the provider is called, except to this machine or if it is allowed")
@@ -84,7 +86,8 @@ struct BasicAuthTests {
       "http://example.com/", "http://127.0.0.1.example.com/", "http://localhost.example.com/", "http://126.0.0.1/",
     ]
     .map { (layer --> mock).load(request($0)) }
-    #expect(refused.map(\.text) == Array(repeating: "insecureCredentials", count: 4) && calls.value == 0)
+    expectEqual(refused.map(\.text), Array(repeating: "insecureCredentials", count: 4))
+    expectEqual(calls.value, 0)
     #expect(mock.requests.isEmpty)
     let passed = ["http://localhost:8080/", "http://127.9.0.1/", "http://[::1]/", "https://example.com/"]
       .map { (layer --> mock).load(request($0)) }
@@ -93,9 +96,11 @@ struct BasicAuthTests {
     own.basicCredentials = aladdin
     let ownRefused = (BasicAuth(aladdin) --> mock).load(own)
 
-    #expect(passed.map(\.text) == Array(repeating: "success", count: 4) && allowed.text == "success")
-    #expect(ownRefused.text == "insecureCredentials" && mock.requests.count == 5)
-    #expect((BasicAuth(aladdin) --> mock).load(try! HTTPRequest(.get, path: "/")).text == "missingHost")
+    expectEqual(passed.map(\.text), Array(repeating: "success", count: 4))
+    expectEqual(allowed.text, "success")
+    expectEqual(ownRefused.text, "insecureCredentials")
+    expectEqual(mock.requests.count, 5)
+    expectEqual((BasicAuth(aladdin) --> mock).load(try! HTTPRequest(.get, path: "/")).text, "missingHost")
   }
 
   @Test("Concurrent loads share one call of the provider, which is cancelled with the last load")
@@ -113,22 +118,25 @@ struct BasicAuthTests {
 
     loads[0].cancel()
     loads[1].cancel(.forceImmediately)
-    #expect(loads.map(\.text) == ["cancelled", "cancelled", "pending", "pending"] && promise.cancelRequest == nil)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled", "pending", "pending"])
+    #expect(promise.cancelRequest == nil)
     promise.succeed(aladdin)
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled", "success", "success"])
-    #expect(calls.value.count == 1 && mock.requests.count == 2)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled", "success", "success"])
+    expectEqual(calls.value.count, 1)
+    expectEqual(mock.requests.count, 2)
     let last = [api.load(request()), api.load(request())]
     for load in last { load.cancel() }
-    #expect(
-      last.map(\.text) == ["cancelled", "cancelled"], "A provider that does not complete delays no cancelled load.")
+    expectEqual(
+      last.map(\.text), ["cancelled", "cancelled"], "A provider that does not complete delays no cancelled load.")
     #expect(calls.value.count == 2 && calls.value[1].cancelRequest != nil)
     calls.value[1].succeed(aladdin)
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
     let after = api.load(request())
-    #expect(calls.value.count == 3, "Earlier credentials are not retained.")
+    expectEqual(calls.value.count, 3, "Earlier credentials are not retained.")
     calls.value[2].succeed(nil)
-    #expect(after.text == "success" && sent.last == .some(nil))
+    expectEqual(after.text, "success")
+    expectEqual(sent.last, .some(nil))
     calls.value = []
   }
 
@@ -138,8 +146,8 @@ struct BasicAuthTests {
     let threw = (BasicAuth { throw Oops() } --> mock).load(request())
     let cancelled = (BasicAuth { .cancelled("the dialog was closed") } --> mock).load(request())
 
-    #expect(
-      [failed, threw, cancelled].map(\.text) == ["credentialsUnavailable", "credentialsUnavailable", "cancelled"])
+    expectEqual(
+      [failed, threw, cancelled].map(\.text), ["credentialsUnavailable", "credentialsUnavailable", "cancelled"])
     #expect(mock.requests.isEmpty)
   }
 
@@ -158,11 +166,14 @@ struct BasicAuthTests {
 
     let reset = api.reset()
     let during = api.load(request())
-    #expect(before.map(\.text) == ["cancelled", "cancelled"] && calls.value.count == 2)
-    #expect(calls.value[0].cancelRequest?.reason.kind == .reset)
+    expectEqual(before.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(calls.value.count, 2)
+    expectEqual(calls.value[0].cancelRequest?.reason.kind, .reset)
     calls.value[0].succeed(aladdin)
     end.endReset()
-    #expect(reset.text == "success" && during.text == "pending" && end.mock.requests.isEmpty)
+    expectEqual(reset.text, "success")
+    expectEqual(during.text, "pending")
+    #expect(end.mock.requests.isEmpty)
     calls.value[1].succeed(nil)
 
     #expect(during.text == "success" && end.mock.requests.map { $0.headers["Authorization"] } == [nil])
@@ -185,7 +196,7 @@ struct BasicAuthTests {
     loads[0].observe { _ in during.value = api.load(request) }
 
     let reset = api.reset()
-    #expect(calls.value.count == 2)
+    expectEqual(calls.value.count, 2)
     calls.value[0].succeed(aladdin)
 
     #expect(during.value?.text == "pending" && mock.requests.isEmpty && loads[1].text == "cancelled")
@@ -201,9 +212,10 @@ struct BasicAuthTests {
 
     load.cancel()
 
-    #expect(held.cancelRequest != nil && load.text == "pending")
+    #expect(held.cancelRequest != nil)
+    expectEqual(load.text, "pending")
     held.answer()
-    #expect(load.text == "success")
+    expectEqual(load.text, "success")
   }
 
   @Test("Nothing printable shows the credentials (H11, no printed secret)")
@@ -236,8 +248,9 @@ struct BearerAuthTests {
     _ = (BearerAuth { .succeeded(token) } --> mock).load(try HTTPRequest("https://example.com/"))
     _ = (BearerAuth(token) --> mock).load(own)
 
-    #expect(
-      mock.requests.map { $0.headers["Authorization"] } == [
+    expectEqual(
+      mock.requests.map { $0.headers["Authorization"] },
+      [
         "Bearer mF_9.B5f-4.1JqM", "Bearer mF_9.B5f-4.1JqM", "Bearer own",
       ])
   }
@@ -248,7 +261,8 @@ struct BearerAuthTests {
   func refused(text: String) {
     let error = #expect(throws: HTTPError.self) { try BearerToken(text) }
 
-    #expect(error?.code == .invalidCredentials && error.map { "\($0)".contains("sec") } == false)
+    expectEqual(error?.code, .invalidCredentials)
+    expectEqual(error.map { "\($0)".contains("sec") }, false)
   }
 
   @Test("Plain HTTP is refused, and nothing printable shows the token")
@@ -257,7 +271,7 @@ struct BearerAuthTests {
     var printed = "\(token) \(String(reflecting: token)) \(Optional(token) as Any)"
     dump(BearerAuth(token), to: &printed)
 
-    #expect((BearerAuth(token) --> mock).load(anyRequest()).text == "insecureCredentials")
+    expectEqual((BearerAuth(token) --> mock).load(anyRequest()).text, "insecureCredentials")
     #expect(!printed.contains("sesame"))
   }
 }

@@ -30,13 +30,13 @@ struct HedgeTests {
   func secondWins() {
     let held = held(2)
     let load = api.load(request)
-    #expect(mock.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
 
     clock.advance(by: .seconds(1))
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
     held[1].answer(body: "second")
 
-    #expect(body(of: load) == "second")
+    expectEqual(body(of: load), "second")
     #expect(held[0].cancelRequest?.options == .doNotForwardIfOthersWaiting && held[1].cancelRequest == nil)
     held[0].complete(.cancelled)
   }
@@ -51,7 +51,7 @@ struct HedgeTests {
 
     #expect(body(of: load) == "first" && held[1].cancelRequest != nil)
     held[1].answer(body: "late")
-    #expect(body(of: load) == "first")
+    expectEqual(body(of: load), "first")
   }
 
   @Test("A response in time, and a failure in time, leave no timer and no second request")
@@ -68,9 +68,10 @@ struct HedgeTests {
       Issue.record("\(loads[1])")
       return
     }
-    #expect(error.code == .connectionLost)
+    expectEqual(error.code, .connectionLost)
     guard case .success(let response)? = loads[2].outcomeIfCompleted else { return }
-    #expect(response.status == .serviceUnavailable && mock.requests.count == 3)
+    expectEqual(response.status, .serviceUnavailable)
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test("A bad response waits for the other request, and if both fail, the first outcome counts")
@@ -86,12 +87,12 @@ struct HedgeTests {
     held[3].complete(.failure(HTTPError(.connectionLost, "lost")))
     held[1].answer(status: .internalServerError)
 
-    #expect(body(of: loads[0]) == "first")
+    expectEqual(body(of: loads[0]), "first")
     guard case .success(let response)? = loads[1].outcomeIfCompleted else {
       Issue.record("\(loads[1])")
       return
     }
-    #expect(response.status == .internalServerError)
+    expectEqual(response.status, .internalServerError)
   }
 
   @Test("The delay is a percentile of the measured times of the origin, after enough samples")
@@ -101,7 +102,7 @@ struct HedgeTests {
     for seconds in [1, 2, 3] {
       let held = mock.hold()
       let load = api.load(request)
-      #expect(clock.timerCount == 0)
+      expectEqual(clock.timerCount, 0)
       clock.advance(by: .seconds(seconds))
       held.answer()
       #expect(load.isCompleted)
@@ -110,10 +111,14 @@ struct HedgeTests {
     let held = held(3)
     let load = api.load(request)
     let other = api.load(try HTTPRequest("https://other.example.com/"))
-    #expect(clock.nextDeadline == clock.now + .seconds(2) && clock.timerCount == 1 && hedge.count == 1)
+    expectEqual(clock.nextDeadline, clock.now + .seconds(2))
+    expectEqual(clock.timerCount, 1)
+    expectEqual(hedge.count, 1)
     clock.advance(by: .seconds(2))
 
-    #expect(mock.requests.count == 6 && !load.isCompleted && !other.isCompleted)
+    expectEqual(mock.requests.count, 6)
+    #expect(!load.isCompleted)
+    #expect(!other.isCompleted)
     for answer in held { answer.answer() }
   }
 
@@ -130,7 +135,8 @@ struct HedgeTests {
 
     let next = mock.hold()
     _ = api.load(request)
-    #expect(load.isCompleted && clock.nextDeadline == .seconds(8))
+    #expect(load.isCompleted)
+    expectEqual(clock.nextDeadline, .seconds(8))
     next.answer()
   }
 
@@ -143,7 +149,8 @@ struct HedgeTests {
 
     let isMeasured = [0, 1, 2, 1000].map { state.delay(for: "\($0)") != nil }
 
-    #expect(isMeasured == [true, false, true, true] && state.count == 1000)
+    expectEqual(isMeasured, [true, false, true, true])
+    expectEqual(state.count, 1000)
   }
 
   @Test("The budget limits second requests, and good responses refill it")
@@ -154,7 +161,7 @@ struct HedgeTests {
     let loads = (0..<2).map { _ in api.load(request) }
 
     clock.advance(by: .seconds(1))
-    #expect(mock.requests.count == 3)
+    expectEqual(mock.requests.count, 3)
     held[1].answer(body: "without a second request")
     held[0].answer()
     #expect(loads.allSatisfy { $0.isCompleted } && body(of: loads[1]) == "without a second request")
@@ -162,7 +169,7 @@ struct HedgeTests {
     _ = api.load(request)
     clock.advance(by: .seconds(1))
 
-    #expect(mock.requests.count == 5)
+    expectEqual(mock.requests.count, 5)
     for answer in held + self.held(1) { answer.answer() }
   }
 
@@ -178,10 +185,10 @@ struct HedgeTests {
     let held = held(6)
 
     for request in [post, off, file, once] { _ = api.load(request) }
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     _ = api.load(keyed)
 
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     for answer in held { answer.answer() }
   }
 
@@ -193,7 +200,7 @@ struct HedgeTests {
 
     let load = api.load(request)
 
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     held.answer()
     #expect(load.isCompleted)
   }
@@ -206,8 +213,10 @@ struct HedgeTests {
     load.cancel(options)
     clock.advance(by: .seconds(2))
 
-    #expect(load.outcomeIfCompleted?.ending == .cancelled && mock.requests.count == 1 && clock.timerCount == 0)
-    #expect(options.contains(.doNotForwardRequest) == (held.cancelRequest == nil))
+    expectEqual(load.outcomeIfCompleted?.ending, .cancelled)
+    expectEqual(mock.requests.count, 1)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(options.contains(.doNotForwardRequest), (held.cancelRequest == nil))
     held.answer()
   }
 
@@ -223,7 +232,7 @@ struct HedgeTests {
     held[0].complete(.cancelled)
     #expect(!load.isCompleted)
     held[1].complete(.cancelled)
-    #expect(load.outcomeIfCompleted?.ending == .cancelled)
+    expectEqual(load.outcomeIfCompleted?.ending, .cancelled)
   }
 
   @Test("After a reset, an earlier load sends no second request, and nothing is measured")
@@ -234,13 +243,15 @@ struct HedgeTests {
     _ = api.load(request)
     let held = mock.hold()
     let load = api.load(request)
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
 
     api.reset()
     clock.advance(by: .seconds(1))
     held.answer()
 
-    #expect(load.isCompleted && mock.requests.count == 2 && hedge.count == 0)
+    #expect(load.isCompleted)
+    expectEqual(mock.requests.count, 2)
+    expectEqual(hedge.count, 0)
   }
 
   @Test("The stream of a request that loses is closed, although its response arrived after the decision")
@@ -259,7 +270,8 @@ struct HedgeTests {
       return writer
     }
 
-    #expect(load.isCompleted && stopped.entries == ["1"])
+    #expect(load.isCompleted)
+    expectEqual(stopped.entries, ["1"])
     for writer in writers { writer.finish() }
     withExtendedLifetime(load) {}
   }

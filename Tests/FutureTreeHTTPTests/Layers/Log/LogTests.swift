@@ -37,7 +37,7 @@ struct LogTests {
         "[2] POST http://example.com/b: 201 in 12 ms, 2 bytes",
         "[1] GET http://example.com/a?page=REDACTED: 404 in 1.4 s, 2.5 MB",
       ])
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Log works without arguments")
@@ -46,7 +46,7 @@ struct LogTests {
     var request = anyRequest("/printed?key=\(sentinel)")
     try request.setHeader("Authorization", sentinel)
 
-    #expect((Log() --> mock).load(request).text == "success")
+    expectEqual((Log() --> mock).load(request).text, "success")
   }
 
   @Test("A failure is logged by its code or type alone, and a second attempt by its number")
@@ -57,8 +57,8 @@ struct LogTests {
     mock.fail(HTTPError(.timedOut, sentinel))
     mock.fail(Oops(name: sentinel))
 
-    #expect(api.load(again).text == "timedOut")
-    #expect(api.load(anyRequest()).text == sentinel)
+    expectEqual(api.load(again).text, "timedOut")
+    expectEqual(api.load(anyRequest()).text, sentinel)
 
     #expect(
       lines.entries == [
@@ -90,8 +90,10 @@ struct LogTests {
     let count = lines.entries.count
     held.answer()
 
-    #expect(count == 2 && lines.entries.count == 2 && load.text == "cancelled")
-    #expect(held.cancelRequest?.reason.message == "enough", "The loader receives the request.")
+    expectEqual(count, 2)
+    expectEqual(lines.entries.count, 2)
+    expectEqual(load.text, "cancelled")
+    expectEqual(held.cancelRequest?.reason.message, "enough", "The loader receives the request.")
   }
 
   @Test("A line stays one line, whatever a reason, a label or a path contains")
@@ -122,7 +124,7 @@ struct LogTests {
     load.cancel(.forceImmediately, reason: CancellationReason(message, fileID: "F", line: 1))
 
     let escapes = String(repeating: #"\u{10FFFD}"#, count: 20)
-    #expect(lines.entries.last?.hasSuffix(": " + escapes + "… (F:1)") == true)
+    expectEqual(lines.entries.last?.hasSuffix(": " + escapes + "… (F:1)"), true)
     withExtendedLifetime(held) {}
   }
 
@@ -132,7 +134,7 @@ struct LogTests {
     var request = anyRequest()
     request.isLogged = false
 
-    #expect((log --> mock).load(request).text == "success")
+    expectEqual((log --> mock).load(request).text, "success")
     #expect(lines.entries.isEmpty)
   }
 
@@ -154,7 +156,8 @@ struct LogTests {
     _ = api.load(anyRequest())
     for task in loads.value { await task.value }
 
-    #expect(lines.entries.count == 2 && mock.requests.count == 5)
+    expectEqual(lines.entries.count, 2)
+    expectEqual(mock.requests.count, 5)
     chain.value = nil
   }
 
@@ -167,12 +170,13 @@ struct LogTests {
     let second = api.load(anyRequest())
     let token = second.cancelToken()
 
-    #expect(first == promise.future && second == promise.future)
-    #expect(first.tree().entries[0].consumers == 1, "Only the token is a consumer.")
-    #expect(first.cancel(.forceImmediately).effect == .withheld(by: 1))
+    expectEqual(first, promise.future)
+    expectEqual(second, promise.future)
+    expectEqual(first.tree().entries[0].consumers, 1, "Only the token is a consumer.")
+    expectEqual(first.cancel(.forceImmediately).effect, .withheld(by: 1))
     token.cancel(.forceImmediately)
 
-    #expect(lines.entries.filter { $0.contains("cancelled") }.count == 2)
+    expectEqual(lines.entries.filter { $0.contains("cancelled") }.count, 2)
     withExtendedLifetime(promise) {}
   }
 
@@ -187,7 +191,10 @@ struct LogTests {
     let isWaiting = !reset.isCompleted
     held.complete(.cancelled)
 
-    #expect(isWaiting && reset.text == "success" && lines.entries.count == 2 && clock.timerCount == 0)
+    #expect(isWaiting)
+    expectEqual(reset.text, "success")
+    expectEqual(lines.entries.count, 2)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("1,000 loads that complete at once, each begun by the previous one, need no stack")
@@ -205,7 +212,8 @@ struct LogTests {
 
     next()
 
-    #expect(count.value == 1_000 && lines.entries.count == 2 * 999)
+    expectEqual(count.value, 1_000)
+    expectEqual(lines.entries.count, 2 * 999)
   }
 
   @Test("Loads on many threads have unique numbers, and each start is logged before its end")
@@ -217,10 +225,12 @@ struct LogTests {
     }
 
     let entries = lines.entries
-    #expect(entries.count == 400)
+    expectEqual(entries.count, 400)
     for number in 1...200 {
       let own = entries.filter { $0.hasPrefix("[\(number)] ") }
-      #expect(own.count == 2 && own.first?.hasSuffix("begins") == true && own.last?.hasSuffix("bytes") == true)
+      expectEqual(own.count, 2)
+      expectEqual(own.first?.hasSuffix("begins"), true)
+      expectEqual(own.last?.hasSuffix("bytes"), true)
     }
   }
 
@@ -233,7 +243,8 @@ struct LogTests {
       let held = mock.hold()
       let load = (Log({ recorder($0) }, clock: clock) --> mock).load(anyRequest())
       held.answer()
-      #expect(load.text == "success" && recorder.entries.count == 2)
+      expectEqual(load.text, "success")
+      expectEqual(recorder.entries.count, 2)
     }
 
     #expect(observed == nil)
@@ -257,9 +268,9 @@ struct LogTests {
       held.answer()
     }
 
-    #expect(
-      lines.entries.compactMap { $0.firstMatch(of: /200 in (.*), 0 bytes/).map { String($0.1) } }
-        == ["0.9 ms", "999 ms", "59.9 s", "1 min 0 s", "30 h 0 min", "0.0 ms", "2562047788015215 h 30 min"])
+    expectEqual(
+      lines.entries.compactMap { $0.firstMatch(of: /200 in (.*), 0 bytes/).map { String($0.1) } },
+      ["0.9 ms", "999 ms", "59.9 s", "1 min 0 s", "30 h 0 min", "0.0 ms", "2562047788015215 h 30 min"])
   }
 
   @Test("One Log in two chains counts the loads of both")
@@ -277,7 +288,7 @@ struct LogTests {
 
   @Test("A reset is forwarded")
   func reset() {
-    #expect((log --> mock).reset().text == "success")
+    expectEqual((log --> mock).reset().text, "success")
   }
 }
 

@@ -4,6 +4,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Layers: Metrics")
@@ -33,10 +34,10 @@ struct MetricsTests {
       "server.address": "example.com", "server.port": 8443, "http.request.resend_count": 2, "http.request.body.size": 5,
     ]
     let added: [String: HTTPMeasurement.Value] = ["http.response.status_code": 201, "http.response.body.size": 3]
-    #expect(
-      measured.all.map(\.phase) == [.started, .ended] && measured.all.map(\.duration) == [nil, .milliseconds(1_500)])
-    #expect(measured.all.first?.attributes == start)
-    #expect(measured.all.last?.attributes == start.merging(added) { first, _ in first })
+    expectEqual(measured.all.map(\.phase), [.started, .ended])
+    expectEqual(measured.all.map(\.duration), [nil, .milliseconds(1_500)])
+    expectEqual(measured.all.first?.attributes, start)
+    expectEqual(measured.all.last?.attributes, start.merging(added) { first, _ in first })
     #expect(measured.all[0].trace == measured.all[1].trace && clock.timerCount == 0)
   }
 
@@ -55,12 +56,14 @@ struct MetricsTests {
     typealias Sample = HTTPMeasurement.Sample
     #expect(measured.all[0].samples.map(\.value) == [1] && measured.all[0].samples[0].attributes == start)
     let samples = measured.all[1].samples
-    #expect(
-      samples.map(\.name) == [
+    expectEqual(
+      samples.map(\.name),
+      [
         "http.client.active_requests", "http.client.request.duration", "http.client.request.body.size",
         "http.client.response.body.size",
       ])
-    #expect(samples.map(\.unit) == ["{request}", "s", "By", "By"] && samples.map(\.value) == [-1, 0, 5, 3])
+    expectEqual(samples.map(\.unit), ["{request}", "s", "By", "By"])
+    expectEqual(samples.map(\.value), [-1, 0, 5, 3])
     #expect(samples[0].attributes == start && samples.dropFirst().allSatisfy { $0.attributes == end })
   }
 
@@ -81,11 +84,11 @@ struct MetricsTests {
     }
 
     let ends = measured.all.filter { $0.phase == .ended }
-    #expect(
-      ends.map { $0.attributes["error.type"]?.description }
-        == ["404", "timedOut", "403", "undecodableBody", "Oops", nil, "cancelled", "timeout", "deadline", "cancelled"])
-    #expect(
-      ends.map { $0.attributes["http.response.status_code"] } == [404, nil, 403, 200, nil, 304, nil, nil, nil, nil])
+    expectEqual(
+      ends.map { $0.attributes["error.type"]?.description },
+      ["404", "timedOut", "403", "undecodableBody", "Oops", nil, "cancelled", "timeout", "deadline", "cancelled"])
+    expectEqual(
+      ends.map { $0.attributes["http.response.status_code"] }, [404, nil, 403, 200, nil, 304, nil, nil, nil, nil])
     withExtendedLifetime(held) {}
   }
 
@@ -95,8 +98,8 @@ struct MetricsTests {
 
     _ = api.load(try HTTPRequest(HTTPMethod(name), "http://example.com/"))
 
-    #expect(measured.all[0].attributes["http.request.method"] == "_OTHER")
-    #expect(measured.all[0].attributes["http.request.method_original"] == .string(name))
+    expectEqual(measured.all[0].attributes["http.request.method"], "_OTHER")
+    expectEqual(measured.all[0].attributes["http.request.method_original"], .string(name))
   }
 
   @Test("An address has no brackets, and a request without a host has no server")
@@ -106,8 +109,8 @@ struct MetricsTests {
     _ = api.load(try HTTPRequest("http://[::1]/"))
     _ = api.load(try HTTPRequest(.get, path: "a?b=c"))
 
-    #expect(measured.all[0].attributes["server.address"] == "::1")
-    #expect(measured.all[2].attributes == ["http.request.method": "GET"])
+    expectEqual(measured.all[0].attributes["server.address"], "::1")
+    expectEqual(measured.all[2].attributes, ["http.request.method": "GET"])
   }
 
   @Test("Each load begins a trace and sends it")
@@ -139,9 +142,9 @@ struct MetricsTests {
 
     let traces = try mock.requests.map { try #require(TraceContext(traceparent: $0.headers["traceparent"] ?? "")) }
     #expect(traces.allSatisfy { $0.traceID == parent.traceID && !$0.isSampled })
-    #expect(Set(traces.map(\.spanID) + [parent.spanID]).count == 3)
-    #expect(mock.requests.map { $0.headers["tracestate"] } == ["a=1", "a=1"])
-    #expect(mock.requests.map { $0.traceContext?.spanID } == traces.map(\.spanID))
+    expectEqual(Set(traces.map(\.spanID) + [parent.spanID]).count, 3)
+    expectEqual(mock.requests.map { $0.headers["tracestate"] }, ["a=1", "a=1"])
+    expectEqual(mock.requests.map { $0.traceContext?.spanID }, traces.map(\.spanID))
   }
 
   @Test("An inner layer measures child spans and sends them", arguments: [nil, "a=1"])
@@ -155,9 +158,10 @@ struct MetricsTests {
     _ = (metrics --> RequestMetrics(clock: clock, random: .seeded(2)) { inner.add($0) } --> mock).load(request)
 
     let (outer, child) = (try #require(measured.all.first?.trace), try #require(inner.all.first?.trace))
-    #expect(outer.traceID == child.traceID && outer.spanID != child.spanID)
-    #expect(mock.requests.map { $0.headers.values(for: "traceparent") } == [[child.traceparent]])
-    #expect(mock.requests.map { $0.headers.values(for: "tracestate") } == [state.map { [$0] } ?? []])
+    expectEqual(outer.traceID, child.traceID)
+    #expect(outer.spanID != child.spanID)
+    expectEqual(mock.requests.map { $0.headers.values(for: "traceparent") }, [[child.traceparent]])
+    expectEqual(mock.requests.map { $0.headers.values(for: "tracestate") }, [state.map { [$0] } ?? []])
   }
 
   @Test("An existing header is sent unchanged and reported", arguments: [true, false])
@@ -170,8 +174,8 @@ struct MetricsTests {
 
     _ = api.load(request)
 
-    #expect(mock.requests.map { $0.headers.values(for: "traceparent") } == [[header]])
-    #expect(measured.all.map { $0.trace?.spanID } == Array(repeating: isValid ? "00f067aa0ba902b7" : nil, count: 2))
+    expectEqual(mock.requests.map { $0.headers.values(for: "traceparent") }, [[header]])
+    expectEqual(measured.all.map { $0.trace?.spanID }, Array(repeating: isValid ? "00f067aa0ba902b7" : nil, count: 2))
   }
 
   @Test("A request can turn measuring off, and is sent unchanged")
@@ -180,7 +184,7 @@ struct MetricsTests {
     var request = anyRequest()
     request.isMeasured = false
 
-    #expect(api.load(request).text == "success")
+    expectEqual(api.load(request).text, "success")
     #expect(measured.all.isEmpty && mock.requests[0].headers.isEmpty)
   }
 
@@ -198,7 +202,9 @@ struct MetricsTests {
 
     let load = api.load(anyRequest())
 
-    #expect(load.text == "success" && count.value == 2 && mock.requests.count == 3)
+    expectEqual(load.text, "success")
+    expectEqual(count.value, 2)
+    expectEqual(mock.requests.count, 3)
     chain.value = nil
   }
 
@@ -207,7 +213,7 @@ struct MetricsTests {
     let held = mock.hold()
     let load = api.load(anyRequest())
 
-    #expect(load.tree().entries.count == 1)
+    expectEqual(load.tree().entries.count, 1)
     load.cancel(.forceImmediately)
     let reported = measured.all.count
     held.answer()
@@ -230,7 +236,7 @@ struct MetricsTests {
 
   @Test("A reset is forwarded")
   func reset() {
-    #expect(api.reset().text == "success")
+    expectEqual(api.reset().text, "success")
   }
 }
 

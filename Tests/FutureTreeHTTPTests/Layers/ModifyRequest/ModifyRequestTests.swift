@@ -2,6 +2,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Layers: ModifyRequest")
@@ -14,8 +15,8 @@ struct ModifyRequestTests {
       ModifyRequest { request in try request.setHeader("X-One", "1") } --> mock
     mock.answer()
 
-    #expect(api.load(anyRequest()).text == "success")
-    #expect(mock.requests.map { $0.headers["x-one"] } == ["1"])
+    expectEqual(api.load(anyRequest()).text, "success")
+    expectEqual(mock.requests.map { $0.headers["x-one"] }, ["1"])
   }
 
   @Test("An error of the closure fails the load, and nothing is sent", arguments: [true, false])
@@ -26,7 +27,7 @@ struct ModifyRequestTests {
         : ModifyRequest { _ in throw Oops() })
       --> mock
 
-    #expect(api.load(anyRequest()).text == "\(Oops())")
+    expectEqual(api.load(anyRequest()).text, "\(Oops())")
     #expect(mock.requests.isEmpty)
   }
 
@@ -40,7 +41,8 @@ struct ModifyRequestTests {
     #expect(mock.requests.isEmpty)
     promise.succeed(anyRequest("/changed"))
 
-    #expect(load.text == "success" && mock.requests.map(\.path) == ["/changed"])
+    expectEqual(load.text, "success")
+    expectEqual(mock.requests.map(\.path), ["/changed"])
   }
 
   @Test(
@@ -51,7 +53,7 @@ struct ModifyRequestTests {
     let load = (ModifyRequest.deferred { _ in promise.future } --> mock).load(anyRequest())
 
     load.cancel(reason: "enough")
-    #expect(promise.cancelRequest?.reason.message == "enough")
+    expectEqual(promise.cancelRequest?.reason.message, "enough")
     promise.complete(with: outcome)
 
     #expect(load.isCompleted && load.text != "success" && mock.requests.isEmpty)
@@ -59,6 +61,6 @@ struct ModifyRequestTests {
 
   @Test("A reset is forwarded")
   func reset() {
-    #expect((ModifyRequest { _ in } --> mock).reset().text == "success")
+    expectEqual((ModifyRequest { _ in } --> mock).reset().text, "success")
   }
 }

@@ -19,9 +19,12 @@ struct RedirectCancellationTests {
 
     let receipt = load.cancel(reason: "enough")
 
-    #expect(held.cancelRequest?.reason.message == "enough" && load.text == "pending" && receipt.effect == .delivered)
+    expectEqual(held.cancelRequest?.reason.message, "enough")
+    expectEqual(load.text, "pending")
+    expectEqual(receipt.effect, .delivered)
     held.complete(.cancelled)
-    #expect(load.text == "cancelled" && mock.requests.count == hops + 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(mock.requests.count, hops + 1)
   }
 
   @Test(
@@ -35,8 +38,8 @@ struct RedirectCancellationTests {
 
     held.redirect(status, to: "/c")
 
-    #expect(load.outcomeIfCompleted?.reason == "enough")
-    #expect(mock.requests.count == hops + 1)
+    expectEqual(load.outcomeIfCompleted?.reason, "enough")
+    expectEqual(mock.requests.count, hops + 1)
   }
 
   @Test("A final response that arrives after a cancellation request is the outcome")
@@ -48,7 +51,7 @@ struct RedirectCancellationTests {
     load.cancel()
     held.answer(body: "done")
 
-    #expect(load.outcomeIfCompleted?.value?.redirections.count == 1)
+    expectEqual(load.outcomeIfCompleted?.value?.redirections.count, 1)
   }
 
   @Test("A failure that arrives after a cancellation request is the outcome")
@@ -59,7 +62,8 @@ struct RedirectCancellationTests {
     load.cancel()
     held.complete(.failure(Oops()))
 
-    #expect(load.text == "oops" && mock.requests.count == 1)
+    expectEqual(load.text, "oops")
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test(
@@ -71,12 +75,13 @@ struct RedirectCancellationTests {
     let load = api.load(anyRequest())
 
     load.cancel(options)
-    #expect(load.text == "cancelled")
+    expectEqual(load.text, "cancelled")
     #expect((held.cancelRequest == nil) == (options == .doNotForwardRequest))
     #expect(held.cancelRequest?.options.contains(.forceImmediately) != true)
     held.redirect(to: "/c")
 
-    #expect(mock.requests.count == 2 && mock.pendingCount == 0)
+    expectEqual(mock.requests.count, 2)
+    expectEqual(mock.pendingCount, 0)
   }
 
   @Test("A withheld request leaves the load in flight until its last consumer requests as well")
@@ -92,7 +97,8 @@ struct RedirectCancellationTests {
     #expect(held[1].cancelRequest != nil)
     held[1].redirect(to: "/c")
 
-    #expect(load.text == "cancelled" && mock.requests.count == 2)
+    expectEqual(load.text, "cancelled")
+    expectEqual(mock.requests.count, 2)
     withExtendedLifetime((tokens, held)) {}
   }
 
@@ -108,8 +114,8 @@ struct RedirectCancellationTests {
 
     held.redirect(to: "/b")
 
-    #expect(load.value?.outcomeIfCompleted?.reason == "while deciding")
-    #expect(mock.requests.count == 1)
+    expectEqual(load.value?.outcomeIfCompleted?.reason, "while deciding")
+    expectEqual(mock.requests.count, 1)
     load.value = nil
   }
 
@@ -128,7 +134,8 @@ struct RedirectCancellationTests {
 
     #expect(held[1].cancelRequest != nil && load.value?.text == "pending")
     held[1].redirect(to: "/c")
-    #expect(load.value?.text == "cancelled" && mock.requests.count == 2)
+    expectEqual(load.value?.text, "cancelled")
+    expectEqual(mock.requests.count, 2)
     load.value = nil
   }
 
@@ -145,7 +152,8 @@ struct RedirectCancellationTests {
     load.cancel()
     held.redirect(to: "/b")
 
-    #expect(load.text == "cancelled" && log.entries.isEmpty)
+    expectEqual(load.text, "cancelled")
+    #expect(log.entries.isEmpty)
   }
 
   @Test("A layer that holds the next request completes it")
@@ -155,12 +163,14 @@ struct RedirectCancellationTests {
     mock.on("/", .redirect(to: "/b"))
     let load = api.load(anyRequest())
     pause.goOn()
-    #expect(pause.count == 1)
+    expectEqual(pause.count, 1)
 
     load.cancel()
     pause.goOn()
 
-    #expect(load.text == "cancelled" && pause.count == 0 && mock.requests.count == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(pause.count, 0)
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("A cancellation request that races the response ends the load once, and nothing stays in flight")
@@ -174,7 +184,8 @@ struct RedirectCancellationTests {
         if side == 0 { held[0].redirect(to: "/b") } else { load.cancel() }
       }
 
-      #expect(load.text == "cancelled" && mock.pendingCount == 0)
+      expectEqual(load.text, "cancelled")
+      expectEqual(mock.pendingCount, 0)
     }
   }
 
@@ -191,7 +202,9 @@ struct RedirectCancellationTests {
     task.cancel()
     held[1].redirect(to: "/c")
 
-    #expect(task.future.text == "cancelled" && task.progress == received(7) && mock.requests.count == 2)
+    expectEqual(task.future.text, "cancelled")
+    expectEqual(task.progress, received(7))
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("Dropping the future cancels nothing, and all redirects are followed")
@@ -214,7 +227,9 @@ struct RedirectCancellationTests {
     let reset = api.reset()
     held.redirect(to: "/b")
 
-    #expect(load.text == "cancelled" && reset.text == "success" && mock.requests.count == 1)
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "success")
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("Nothing of a completed load is retained")
@@ -227,7 +242,7 @@ struct RedirectCancellationTests {
       mock.redirect(to: "/b", "/c")
       let policy = Redirect.Policy { [alive] proposal in withExtendedLifetime(alive) { .follow(proposal.request) } }
       let load = (Redirect(policy: policy) --> mock).load(anyRequest())
-      #expect(load.text == "success")
+      expectEqual(load.text, "success")
     }
 
     #expect(canary == nil)
@@ -247,7 +262,7 @@ struct RedirectCancellationTests {
     thread.start()
     done.wait()
 
-    #expect(load.value?.outcomeIfCompleted?.value?.redirections.count == turns)
+    expectEqual(load.value?.outcomeIfCompleted?.value?.redirections.count, turns)
   }
 
   /// Redirects to itself the given number of times and then succeeds, all at once.

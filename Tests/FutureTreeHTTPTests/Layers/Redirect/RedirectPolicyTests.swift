@@ -30,7 +30,7 @@ struct RedirectPolicyTests {
 
     let load = api.load(try request())
 
-    #expect(load.text == "success")
+    expectEqual(load.text, "success")
     #expect(
       log.entries == [
         "1: 307, GET http://example.com/b?…, [Authorization, X-Session, Accept]",
@@ -46,7 +46,9 @@ struct RedirectPolicyTests {
     let load = api { $0.number == 1 ? .follow($0.request) : .stop }.load(try request())
 
     let response = try #require(load.outcomeIfCompleted?.value)
-    #expect(response.status.code == 302 && response.request.path == "/b" && response.redirections.count == 1)
+    expectEqual(response.status.code, 302)
+    expectEqual(response.request.path, "/b")
+    expectEqual(response.redirections.count, 1)
   }
 
   @Test("The policy can stop a redirect whose body cannot be sent again")
@@ -57,7 +59,7 @@ struct RedirectPolicyTests {
 
     let load = api { _ in .stop }.load(request)
 
-    #expect(load.outcomeIfCompleted?.value?.status.code == 307)
+    expectEqual(load.outcomeIfCompleted?.value?.status.code, 307)
   }
 
   @Test("An error of the policy fails or cancels the load")
@@ -67,7 +69,9 @@ struct RedirectPolicyTests {
     let failed = api { _ in throw Oops() }.load(try request())
     let cancelled = api { _ in throw CancellationError() }.load(try request())
 
-    #expect(failed.text == "oops" && cancelled.text == "cancelled" && mock.requests.count == 2)
+    expectEqual(failed.text, "oops")
+    expectEqual(cancelled.text, "cancelled")
+    expectEqual(mock.requests.count, 2)
   }
 
   @Test("The policy may change the next request")
@@ -105,8 +109,8 @@ struct RedirectPolicyTests {
 
     _ = api.load(request)
 
-    #expect(mock.requests[1].url?.host == "other.example")
-    #expect(mock.requests[1].headers == (try HTTPHeaders([("Accept", "a"), ("Authorization", "its own")])))
+    expectEqual(mock.requests[1].url?.host, "other.example")
+    expectEqual(mock.requests[1].headers, (try HTTPHeaders([("Accept", "a"), ("Authorization", "its own")])))
   }
 
   @Test("The policy cannot restore removed credentials by accident")
@@ -141,7 +145,7 @@ struct RedirectPolicyTests {
 
     _ = api.load(anyRequest())
 
-    #expect(mock.requests.map { $0.headers["Cookie"] } == ["jar", nil])
+    expectEqual(mock.requests.map { $0.headers["Cookie"] }, ["jar", nil])
   }
 
   @Test("The request of the policy needs a URL, no downgrade from https, and a replayable body")
@@ -159,9 +163,9 @@ struct RedirectPolicyTests {
       },
     ].map { $0.load(secure) }
 
-    #expect(loads.map(\.text) == ["insecureRedirect", "missingHost", "bodyNotReplayable"])
+    expectEqual(loads.map(\.text), ["insecureRedirect", "missingHost", "bodyNotReplayable"])
     #expect(loads.allSatisfy { $0.outcomeIfCompleted?.error?.response?.status.code == 307 })
-    #expect(mock.requests.count == 3)
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test("The policy is not called for a refused redirect, nor beyond the limit")
@@ -177,7 +181,8 @@ struct RedirectPolicyTests {
 
     let loads = [api.load(anyRequest("/a")), api.load(anyRequest("/b"))]
 
-    #expect(loads.map(\.text) == ["invalidRedirect", "tooManyRedirects"] && log.entries == ["1", "2"])
+    expectEqual(loads.map(\.text), ["invalidRedirect", "tooManyRedirects"])
+    expectEqual(log.entries, ["1", "2"])
   }
 
   @Test("The policy may load with the same chain, and runs outside every lock")
@@ -194,7 +199,8 @@ struct RedirectPolicyTests {
 
     let load = api.load(try request())
 
-    #expect(load.text == "success" && mock.requests.count == 5)
+    expectEqual(load.text, "success")
+    expectEqual(mock.requests.count, 5)
     chain.value = nil
   }
 }

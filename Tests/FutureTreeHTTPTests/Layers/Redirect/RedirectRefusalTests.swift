@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Layers: Redirect, refusals and limits")
@@ -24,7 +25,9 @@ struct RedirectRefusalTests {
     let load = api.load(anyRequest("/a?secret"))
 
     let error = try #require(load.outcomeIfCompleted?.error)
-    #expect(error.code == .invalidRedirect && error.response?.status.code == 302 && mock.requests.count == 1)
+    expectEqual(error.code, .invalidRedirect)
+    expectEqual(error.response?.status.code, 302)
+    expectEqual(mock.requests.count, 1)
     #expect(
       error.message.hasPrefix("GET http://example.com/a?… was redirected with 302, but the Location field is "))
     #expect(!error.message.contains("password") && !error.message.contains("secret"))
@@ -39,10 +42,10 @@ struct RedirectRefusalTests {
 
     let loads = ["/two", "/joined", "/same"].map { api.load(anyRequest($0)) }
 
-    #expect(loads.map(\.text) == ["invalidRedirect", "invalidRedirect", "success"])
-    #expect(
+    expectEqual(loads.map(\.text), ["invalidRedirect", "invalidRedirect", "success"])
+    expectEqual(
       loads[0].outcomeIfCompleted?.error?.message.hasSuffix(
-        "the response has 2 different Location fields. Fix the server.") == true)
+        "the response has 2 different Location fields. Fix the server."), true)
   }
 
   @Test("A redirect from https to http is refused, and one from http to https is followed")
@@ -53,12 +56,14 @@ struct RedirectRefusalTests {
     let up = api.load(anyRequest())
 
     let error = try #require(down.outcomeIfCompleted?.error)
-    #expect(error.code == .insecureRedirect && error.response?.status.code == 302)
+    expectEqual(error.code, .insecureRedirect)
+    expectEqual(error.response?.status.code, 302)
     #expect(
       error.message
         == "GET https://example.com/a?… was redirected with 302 from https to http://example.com/b?…, which is not "
         + "encrypted. Load that URL directly if you accept this.")
-    #expect(up.text == "success" && mock.requests.count == 3)
+    expectEqual(up.text, "success")
+    expectEqual(mock.requests.count, 3)
   }
 
   @Test("A load beyond the limit fails with the last response and its redirects")
@@ -68,8 +73,10 @@ struct RedirectRefusalTests {
     let load = (Redirect(limit: 3) --> mock).load(anyRequest("/a?secret"))
 
     let error = try #require(load.outcomeIfCompleted?.error)
-    #expect(error.code == .tooManyRedirects && mock.requests.count == 4)
-    #expect(error.response?.status.code == 301 && error.response?.redirections.count == 3)
+    expectEqual(error.code, .tooManyRedirects)
+    expectEqual(mock.requests.count, 4)
+    expectEqual(error.response?.status.code, 301)
+    expectEqual(error.response?.redirections.count, 3)
     #expect(
       error.message
         == "GET http://example.com/a?… was redirected with 301 after the limit of 3 redirects. See "
@@ -84,7 +91,8 @@ struct RedirectRefusalTests {
 
     let load = (limit.map { Redirect(limit: $0) } ?? Redirect()).load(anyRequest(), next: mock)
 
-    #expect(load.text == "tooManyRedirects" && mock.requests.count == (limit == nil ? 11 : 1))
+    expectEqual(load.text, "tooManyRedirects")
+    expectEqual(mock.requests.count, (limit == nil ? 11 : 1))
   }
 
   @Test("A request sets its own limit, or turns redirects off")
@@ -95,9 +103,11 @@ struct RedirectRefusalTests {
     off.redirects = .off
     last.redirects = .limit(.max)
 
-    #expect(api.load(limited).text == "tooManyRedirects" && mock.requests.count == 3)
-    #expect(api.load(off).outcomeIfCompleted?.value?.status.code == 302 && mock.requests.count == 4)
+    expectEqual(api.load(limited).text, "tooManyRedirects")
+    expectEqual(mock.requests.count, 3)
+    expectEqual(api.load(off).outcomeIfCompleted?.value?.status.code, 302)
+    expectEqual(mock.requests.count, 4)
     mock.answer()
-    #expect(api.load(last).text == "success")
+    expectEqual(api.load(last).text, "success")
   }
 }

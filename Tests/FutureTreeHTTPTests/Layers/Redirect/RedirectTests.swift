@@ -3,6 +3,7 @@ import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Layers: Redirect")
@@ -22,7 +23,7 @@ struct RedirectTests {
     #expect(
       mock.sent == ["GET http://example.com/a?x=1", "GET http://example.com/b", "GET https://other.example/c?d"])
     #expect(response.request.url?.absoluteString == "https://other.example/c?d")
-    #expect(try response.body == Data("there".utf8))
+    try expectEqual(response.body, Data("there".utf8))
     #expect(
       response.redirections.map(\.description) == [
         "\(status) for GET http://example.com/a?…", "\(status) for GET http://example.com/b",
@@ -37,8 +38,9 @@ struct RedirectTests {
 
     let load = api.load(anyRequest())
 
-    #expect(load.outcomeIfCompleted?.value?.status.code == status)
-    #expect(load.outcomeIfCompleted?.value?.redirections == [] && mock.requests.count == 1)
+    expectEqual(load.outcomeIfCompleted?.value?.status.code, status)
+    expectEqual(load.outcomeIfCompleted?.value?.redirections, [])
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("A redirect without a `Location` is the response", arguments: statuses)
@@ -47,7 +49,8 @@ struct RedirectTests {
 
     let load = api.load(anyRequest())
 
-    #expect(load.outcomeIfCompleted?.value?.status.code == status && mock.requests.count == 1)
+    expectEqual(load.outcomeIfCompleted?.value?.status.code, status)
+    expectEqual(mock.requests.count, 1)
   }
 
   /// RFC 9110, section 15.4: status, method, and the next method; `nil` is the same method with its body.
@@ -70,11 +73,11 @@ struct RedirectTests {
 
     let load = api.load(request)
 
-    #expect(load.text == "success")
-    #expect(mock.requests[1].method.name == following ?? method)
-    #expect(mock.requests[1].body.isEmpty == (following != nil))
-    #expect(try mock.requests[1].body.bytes() == Data((following == nil ? "body" : "").utf8))
-    #expect(mock.requests[1].headers.map(\.name) == (following == nil ? describing : []) + ["Accept"])
+    expectEqual(load.text, "success")
+    expectEqual(mock.requests[1].method.name, following ?? method)
+    expectEqual(mock.requests[1].body.isEmpty, (following != nil))
+    try expectEqual(mock.requests[1].body.bytes(), Data((following == nil ? "body" : "").utf8))
+    expectEqual(mock.requests[1].headers.map(\.name), (following == nil ? describing : []) + ["Accept"])
   }
 
   @Test(
@@ -87,7 +90,9 @@ struct RedirectTests {
     let load = api.load(try .sending(.put, "http://example.com/a?secret", body: body))
 
     let error = try #require(load.outcomeIfCompleted?.error)
-    #expect(error.code == .bodyNotReplayable && error.response?.status.code == status && mock.requests.count == 1)
+    expectEqual(error.code, .bodyNotReplayable)
+    expectEqual(error.response?.status.code, status)
+    expectEqual(mock.requests.count, 1)
     #expect(
       error.message
         == "PUT http://example.com/a?… was redirected with \(status) to http://example.com/b?… with the same body. "
@@ -118,8 +123,8 @@ struct RedirectTests {
 
     let load = api.load(try .sending(.post, "http://example.com/a", body: body))
 
-    #expect(load.text == "success")
-    #expect(try mock.requests.map { try $0.body.bytes() } == [data, data, data])
+    expectEqual(load.text, "success")
+    try expectEqual(mock.requests.map { try $0.body.bytes() }, [data, data, data])
   }
 
   @Test(
@@ -158,7 +163,8 @@ struct RedirectTests {
 
     let second = try #require(api.load(first.request).outcomeIfCompleted?.value)
 
-    #expect(first.redirections.count == 1 && second.redirections.isEmpty)
+    expectEqual(first.redirections.count, 1)
+    #expect(second.redirections.isEmpty)
   }
 
   @Test("A redirect is resolved against the URL that an inner layer has completed")
@@ -169,10 +175,10 @@ struct RedirectTests {
 
     let load = api.load(try HTTPRequest(.get, path: "a"))
 
-    #expect(load.text == "success")
+    expectEqual(load.text, "success")
     #expect(
       mock.sent == ["GET https://example.com/v1/x/a", "GET https://example.com/v1/c", "GET https://example.com/d"])
-    #expect(load.outcomeIfCompleted?.value?.redirections.map(\.url.path) == ["/v1/x/a", "/v1/c"])
+    expectEqual(load.outcomeIfCompleted?.value?.redirections.map(\.url.path), ["/v1/x/a", "/v1/c"])
   }
 
   @Test("A request that never gets a host cannot follow a redirect")
@@ -181,7 +187,8 @@ struct RedirectTests {
 
     let load = api.load(try HTTPRequest(.get, path: "a"))
 
-    #expect(load.text == "missingHost" && load.outcomeIfCompleted?.error?.response != nil)
+    expectEqual(load.text, "missingHost")
+    #expect(load.outcomeIfCompleted?.error?.response != nil)
   }
 
   @Test("A reset is forwarded")
@@ -194,7 +201,9 @@ struct RedirectTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(load.text == "success" && reset.text == "success" && end.resetCount == 1)
+    expectEqual(load.text, "success")
+    expectEqual(reset.text, "success")
+    expectEqual(end.resetCount, 1)
   }
 
   @Test("A request value loaded twice follows two redirects (H7, one load, one execution)")
@@ -208,8 +217,8 @@ struct RedirectTests {
     held[0].redirect(to: "/b")
 
     let responses = loads.map { $0.outcomeIfCompleted?.value }
-    #expect(responses.map { $0?.request.path } == ["/b", "/c"])
-    #expect(responses.map { $0?.redirections.count } == [1, 1])
+    expectEqual(responses.map { $0?.request.path }, ["/b", "/c"])
+    expectEqual(responses.map { $0?.redirections.count }, [1, 1])
   }
 
   @Test("Responses and proposals print no query (H11, no printed secret)")

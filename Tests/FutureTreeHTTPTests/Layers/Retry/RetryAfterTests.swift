@@ -2,6 +2,7 @@ import Foundation
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -30,13 +31,13 @@ import Testing
       ("99999999999999999999.5", .century),
     ] as [(String, Duration?)])
   func forms(value: String, expected: Duration?) throws {
-    #expect(try wait([value]) == expected)
+    try expectEqual(wait([value]), expected)
   }
 
   @Test("Without the field there is no delay, and of several the longest counts")
   func several() throws {
     #expect(try wait([]) == nil)
-    #expect(try wait(["1", "x", "3", "2"]) == .seconds(3))
+    try expectEqual(wait(["1", "x", "3", "2"]), .seconds(3))
   }
 
   @Test(
@@ -51,15 +52,15 @@ import Testing
       ("Sun, 06", nil), ("Sunday, 6, 5", .seconds(5)), ("Sun", nil),
     ] as [(String, Duration?)])
   func joined(value: String, expected: Duration?) throws {
-    #expect(try wait([value]) == expected)
+    try expectEqual(wait([value]), expected)
   }
 
   @Test("A date is compared with the `Date` of the same response")
   func serverDate() throws {
     let later = "Sun, 06 Nov 1994 09:49:47 GMT"
 
-    #expect(try wait([later], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT") == .seconds(10))
-    #expect(try wait([later], serverDate: "garbage") == .seconds(3610))
-    #expect(try wait(["5"], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT") == .seconds(5))
+    try expectEqual(wait([later], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT"), .seconds(10))
+    try expectEqual(wait([later], serverDate: "garbage"), .seconds(3610))
+    try expectEqual(wait(["5"], serverDate: "Sun, 06 Nov 1994 09:49:37 GMT"), .seconds(5))
   }
 }

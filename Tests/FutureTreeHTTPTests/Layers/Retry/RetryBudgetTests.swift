@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -13,7 +14,8 @@ import Testing
 
     let spent = (a: spent(&budgets, "a", times: 3), b: spent(&budgets, "b", times: 3))
 
-    #expect(spent.a == [true, true, false] && spent.b == [true, true, false])
+    expectEqual(spent.a, [true, true, false])
+    expectEqual(spent.b, [true, true, false])
   }
 
   @Test("Five successes give back one attempt, up to the reserve")
@@ -29,7 +31,7 @@ import Testing
 
     #expect(!isEnough && isFull)
     let last = spent(&budgets, "a", times: 2)
-    #expect(last == [true, false])
+    expectEqual(last, [true, false])
   }
 
   @Test("An attempt that is put back is available again, up to the reserve")
@@ -41,7 +43,8 @@ import Testing
     let isFull = budgets.isEmpty
 
     let last = spent(&budgets, "a", times: 3)
-    #expect(isFull && last == [true, true, false])
+    #expect(isFull)
+    expectEqual(last, [true, true, false])
   }
 
   @Test("The number of servers is limited, and the server with the most attempts left is removed first")
@@ -54,13 +57,17 @@ import Testing
     for number in 0..<10_000 { _ = budgets.spend("\(number)") }
     let isLeft = budgets.spend("a")
 
-    #expect(spent == [true, true] && budgets.count == 2 && !isLeft)
+    expectEqual(spent, [true, true])
+    expectEqual(budgets.count, 2)
+    #expect(!isLeft)
   }
 
   @Test("Invalid values are clamped")
   func nonsense() {
     let budget = RetryBudget(reserve: -1, perSuccess: .nan, servers: -1)
-    #expect(budget.reserve == 0 && budget.perSuccess == 0 && budget.servers == 1)
+    expectEqual(budget.reserve, 0)
+    expectEqual(budget.perSuccess, 0)
+    expectEqual(budget.servers, 1)
     var rich = RetryBudgets(RetryBudget(reserve: .max, perSuccess: .infinity))
     var poor = RetryBudgets(budget)
     var unlimited = RetryBudgets(nil)
@@ -68,7 +75,7 @@ import Testing
     let spent = [spent(&rich, "a", times: 1), spent(&poor, "a", times: 1), spent(&unlimited, "a", times: 50)]
     rich.succeeded("a")
 
-    #expect(spent == [[true], [false], Array(repeating: true, count: 50)])
+    expectEqual(spent, [[true], [false], Array(repeating: true, count: 50)])
     #expect(rich.isEmpty && poor.isEmpty && unlimited.isEmpty)
   }
 }

@@ -3,6 +3,7 @@ import FutureTreeHTTP
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Layers: Retry, cancellation and resets") struct RetryCancellationTests {
@@ -19,15 +20,15 @@ import Testing
   func inBackOff(options: CancellationOptions) {
     mock.on(.any, .fail(HTTPError(.connectionLost, "")), .status(.ok))
     let load = fixture.api.load(anyRequest())
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
 
     load.cancel(options, reason: "the row is gone")
 
     guard case .cancelled(let reason) = load.outcomeIfCompleted else { return #expect(Bool(false), "\(load.text)") }
-    #expect(reason.message == "the row is gone")
-    #expect(clock.timerCount == 0)
+    expectEqual(reason.message, "the row is gone")
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(60))
-    #expect(mock.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
     fixture.expectNothingLeft()
   }
 
@@ -47,7 +48,8 @@ import Testing
     clock.advance(by: .milliseconds(500))
 
     load.cancel(reason: "the row is gone")
-    #expect(load.text == "pending" && held.cancelRequest?.reason.message == "the row is gone")
+    expectEqual(load.text, "pending")
+    expectEqual(held.cancelRequest?.reason.message, "the row is gone")
     held.complete(completion)
 
     let expected =
@@ -56,7 +58,8 @@ import Testing
       case .failure(let error): "\((error as? HTTPError)?.code.description ?? "")"
       default: "cancelled"
       }
-    #expect(load.status == expected && mock.requests.count == number)
+    expectEqual(load.status, expected)
+    expectEqual(mock.requests.count, number)
     fixture.expectNothingLeft()
   }
 
@@ -68,11 +71,12 @@ import Testing
     clock.advance(by: .milliseconds(500))
 
     load.cancel(.forceImmediately)
-    #expect(load.text == "cancelled" && held.cancelRequest?.options == [])
+    expectEqual(load.text, "cancelled")
+    expectEqual(held.cancelRequest?.options, [])
     held.complete(.failure(HTTPError(.connectionLost, "")))
 
     clock.advance(by: .seconds(60))
-    #expect(mock.requests.count == number)
+    expectEqual(mock.requests.count, number)
     fixture.expectNothingLeft()
   }
 
@@ -82,11 +86,12 @@ import Testing
     let load = fixture.api.load(anyRequest())
 
     load.cancel(.doNotForwardRequest)
-    #expect(load.text == "cancelled" && held.cancelRequest == nil)
+    expectEqual(load.text, "cancelled")
+    #expect(held.cancelRequest == nil)
     held.complete(.failure(HTTPError(.connectionLost, "")))
 
     clock.advance(by: .seconds(60))
-    #expect(mock.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
     fixture.expectNothingLeft()
   }
 
@@ -99,7 +104,7 @@ import Testing
     tokens[0].cancel(.doNotForwardIfOthersWaiting)
     clock.advance(by: .seconds(1))
 
-    #expect(load.status == "200")
+    expectEqual(load.status, "200")
     withExtendedLifetime(tokens) {}
     fixture.expectNothingLeft()
   }
@@ -119,9 +124,10 @@ import Testing
       held.complete(.failure(HTTPError(.connectionLost, "")))
       load.value?.cancel(options)
 
-      #expect(load.value?.text == "cancelled" && fixture.retry.isIdle)
+      expectEqual(load.value?.text, "cancelled")
+      #expect(fixture.retry.isIdle)
     }
-    #expect(fixture.attempts == [1, 1, 1])
+    expectEqual(fixture.attempts, [1, 1, 1])
     load.value = nil
     fixture.expectNothingLeft()
   }
@@ -141,7 +147,8 @@ import Testing
     held.complete(.failure(HTTPError(.connectionLost, "")))
     fixture.clock.advance(by: .seconds(60))
 
-    #expect(load.value?.text == "cancelled" && fixture.mock.requests.count == 1)
+    expectEqual(load.value?.text, "cancelled")
+    expectEqual(fixture.mock.requests.count, 1)
     load.value = nil
     fixture.expectNothingLeft()
   }
@@ -155,7 +162,8 @@ import Testing
 
     clock.advance(by: .seconds(60))
 
-    #expect(loads.value.map(\.text) == ["cancelled"] && mock.requests.count == 1)
+    expectEqual(loads.value.map(\.text), ["cancelled"])
+    expectEqual(mock.requests.count, 1)
     loads.value = []
     fixture.expectNothingLeft()
     withExtendedLifetime(timer) {}
@@ -174,7 +182,8 @@ import Testing
 
     clock.advance(by: .seconds(60))
 
-    #expect(load.value?.text == "connectionLost" && mock.requests.count == 2)
+    expectEqual(load.value?.text, "connectionLost")
+    expectEqual(mock.requests.count, 2)
     load.value = nil
     fixture.expectNothingLeft()
   }
@@ -186,7 +195,7 @@ import Testing
 
     clock.advance(by: .seconds(1))
 
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
     fixture.expectNothingLeft()
   }
 
@@ -227,14 +236,18 @@ import Testing
 
     let reset = api.reset()
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && clock.timerCount == 0)
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(clock.timerCount, 0)
     guard case .cancelled(let reason) = loads[0].outcomeIfCompleted else { return #expect(Bool(false)) }
-    #expect(reason.message == "the chain was reset" && reason.kind == .reset)
-    #expect(end.resetCount == 1 && reset.text == "pending")
+    expectEqual(reason.message, "the chain was reset")
+    expectEqual(reason.kind, .reset)
+    expectEqual(end.resetCount, 1)
+    expectEqual(reset.text, "pending")
     end.endReset()
-    #expect(reset.text == "success" && fixture.retry.isIdle)
+    expectEqual(reset.text, "success")
+    #expect(fixture.retry.isIdle)
     clock.advance(by: .seconds(60))
-    #expect(end.mock.requests.count == 2)
+    expectEqual(end.mock.requests.count, 2)
   }
 
   @Test("An attempt from before a reset is the last, and changes no budget", arguments: [503, 200])
@@ -246,12 +259,13 @@ import Testing
     _ = (fixture.retry --> MockLoader()).reset()
     fixture.mock.onOthers(.status(.serviceUnavailable))
     _ = fixture.api.load(anyRequest("/spends"))
-    #expect(fixture.mock.requests.count == 3)
+    expectEqual(fixture.mock.requests.count, 3)
     held.answer(status: HTTPStatus(status))
 
-    #expect(load.status == "\(status)" && fixture.mock.requests.count == 3)
+    expectEqual(load.status, "\(status)")
+    expectEqual(fixture.mock.requests.count, 3)
     _ = fixture.api.load(anyRequest("/spends"))
-    #expect(fixture.mock.requests.count == 4)
+    expectEqual(fixture.mock.requests.count, 4)
     fixture.expectNothingLeft()
   }
 
@@ -269,7 +283,8 @@ import Testing
     let load = fixture.api.load(anyRequest())
     fixture.clock.advance(by: .seconds(60))
 
-    #expect(load.status == "503" && fixture.mock.requests.count == 1)
+    expectEqual(load.status, "503")
+    expectEqual(fixture.mock.requests.count, 1)
     chain.value = nil
     fixture.expectNothingLeft()
   }
@@ -284,8 +299,9 @@ import Testing
     let reset = api.reset()
     held.complete(.cancelled)
 
-    #expect(loads.map(\.text) == ["cancelled", "cancelled"] && reset.text == "success")
-    #expect(api.load(anyRequest("/waits")).status == "200")
+    expectEqual(loads.map(\.text), ["cancelled", "cancelled"])
+    expectEqual(reset.text, "success")
+    expectEqual(api.load(anyRequest("/waits")).status, "200")
     fixture.expectNothingLeft()
   }
 }

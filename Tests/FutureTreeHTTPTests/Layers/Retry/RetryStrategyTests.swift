@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTPTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -20,7 +21,7 @@ import Testing
   @Test("Only certain statuses and error codes are transient failures")
   func transientFailures() {
     let statuses = (100..<600).filter { context(answer($0)).isTransientFailure }
-    #expect(statuses == [408, 429, 500, 502, 503, 504])
+    expectEqual(statuses, [408, 429, 500, 502, 503, 504])
 
     func isRetried(_ code: HTTPError.Code) -> Bool { context(.failure(HTTPError(code, ""))).isTransientFailure }
     let retried: [HTTPError.Code] = [.unknownHost, .cannotConnect, .connectionLost, .truncatedBody, .timedOut]
@@ -54,8 +55,8 @@ import Testing
 
     let longest: [Duration?] = [1, 2, 4, 5, 5, 5, 5, 5, 5].map { .seconds($0) }
     let shortest = [Duration?](repeating: .zero, count: 9)
-    #expect(delays(.constant(1)) == longest + [nil])
-    #expect(delays(.constant(0)) == shortest + [nil])
+    expectEqual(delays(.constant(1)), longest + [nil])
+    expectEqual(delays(.constant(0)), shortest + [nil])
     let random = RandomSource.seeded(7)
     #expect((0..<1000).allSatisfy { _ in (.zero ... .seconds(4)).contains(delay(strategy, attempt: 3, random)!) })
   }

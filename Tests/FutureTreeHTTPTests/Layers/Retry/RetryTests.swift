@@ -36,7 +36,9 @@ struct RetryFixture {
 
   /// Expects that no load waits and that a reset leaves no budget in use.
   func expectNothingLeft() {
-    #expect(clock.timerCount == 0 && retry.waitingCount == 0 && mock.pendingCount == 0)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(retry.waitingCount, 0)
+    expectEqual(mock.pendingCount, 0)
     let reset = (retry --> mock).reset()
     #expect(reset.isCompleted)
     #expect(retry.isIdle)
@@ -56,9 +58,9 @@ struct RetryFixture {
 
     #expect(load.text == "pending" && fixture.attempts == [1] && fixture.retry.waitingCount == 1)
     clock.advance(by: .milliseconds(499))
-    #expect(fixture.attempts == [1])
+    expectEqual(fixture.attempts, [1])
     clock.advance(by: .milliseconds(1))
-    #expect(fixture.attempts == [1, 2])
+    expectEqual(fixture.attempts, [1, 2])
     clock.advance(by: .seconds(1))
     #expect(load.status == "200" && fixture.attempts == [1, 2, 3])
     fixture.expectNothingLeft()
@@ -72,7 +74,8 @@ struct RetryFixture {
     let loads = ["/a", "/b"].map { fixture.api.load(anyRequest($0)) }
     clock.advance(by: .seconds(10))
 
-    #expect(loads.map(\.status) == ["502", "cannotConnect"] && mock.requests.count == 6)
+    expectEqual(loads.map(\.status), ["502", "cannotConnect"])
+    expectEqual(mock.requests.count, 6)
     fixture.expectNothingLeft()
   }
 
@@ -82,7 +85,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest())
 
-    #expect(load.status == "\(code)" && mock.requests.count == 1)
+    expectEqual(load.status, "\(code)")
+    expectEqual(mock.requests.count, 1)
     fixture.expectNothingLeft()
   }
 
@@ -97,7 +101,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest())
 
-    #expect(load.text == code.description && fixture.mock.requests.count == 1)
+    expectEqual(load.text, code.description)
+    expectEqual(fixture.mock.requests.count, 1)
     fixture.expectNothingLeft()
   }
 
@@ -107,12 +112,14 @@ struct RetryFixture {
     var request = anyRequest()
     request.method = .post
 
-    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 1)
+    expectEqual(fixture.api.load(request).status, "503")
+    expectEqual(mock.requests.count, 1)
     try request.setHeader("Idempotency-Key", "1")
     let load = fixture.api.load(request)
     clock.advance(by: .seconds(10))
 
-    #expect(load.status == "503" && mock.requests.count == 4)
+    expectEqual(load.status, "503")
+    expectEqual(mock.requests.count, 4)
     fixture.expectNothingLeft()
   }
 
@@ -126,7 +133,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(request)
 
-    #expect(load.status == (isReplayable ? "200" : "503") && fixture.mock.requests.count == (isReplayable ? 2 : 1))
+    expectEqual(load.status, (isReplayable ? "200" : "503"))
+    expectEqual(fixture.mock.requests.count, (isReplayable ? 2 : 1))
     fixture.expectNothingLeft()
   }
 
@@ -136,9 +144,11 @@ struct RetryFixture {
     var request = anyRequest()
 
     request.retry = .never
-    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 1)
+    expectEqual(fixture.api.load(request).status, "503")
+    expectEqual(mock.requests.count, 1)
     request.retry = .immediately(attempts: 5)
-    #expect(fixture.api.load(request).status == "503" && mock.requests.count == 6)
+    expectEqual(fixture.api.load(request).status, "503")
+    expectEqual(mock.requests.count, 6)
     fixture.expectNothingLeft()
   }
 
@@ -156,15 +166,15 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest("/x"))
 
-    #expect(log.entries == ["1 /x 404 - 0.0 seconds", "2 /x 0 encodedBody 0.0 seconds", "3 /x 200 - 0.0 seconds"])
-    #expect(load.status == "200")
+    expectEqual(log.entries, ["1 /x 404 - 0.0 seconds", "2 /x 0 encodedBody 0.0 seconds", "3 /x 200 - 0.0 seconds"])
+    expectEqual(load.status, "200")
     fixture.expectNothingLeft()
   }
 
   @Test("Retry works without arguments")
   func plain() {
     mock.answer()
-    #expect((Retry() --> mock).load(anyRequest()).status == "200")
+    expectEqual((Retry() --> mock).load(anyRequest()).status, "200")
   }
 
   @Test("10,000 attempts without a back-off need neither stack nor time")
@@ -174,7 +184,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest())
 
-    #expect(load.status == "200" && fixture.mock.requests.count == 10_000)
+    expectEqual(load.status, "200")
+    expectEqual(fixture.mock.requests.count, 10_000)
     fixture.expectNothingLeft()
   }
 
@@ -188,9 +199,9 @@ struct RetryFixture {
 
     fixture.clock.advance(by: .seconds(100))
 
-    #expect(load.tree().entries.count == count, "\(load.tree())")
+    expectEqual(load.tree().entries.count, count, "\(load.tree())")
     fixture.clock.advance(by: .seconds(100))
-    #expect(load.status == "200")
+    expectEqual(load.status, "200")
     fixture.expectNothingLeft()
   }
 
@@ -224,9 +235,9 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest())
 
-    #expect(clock.nextDeadline == .milliseconds(milliseconds))
+    expectEqual(clock.nextDeadline, .milliseconds(milliseconds))
     clock.advanceToNextTimer()
-    #expect(load.status == "200")
+    expectEqual(load.status, "200")
     fixture.expectNothingLeft()
   }
 
@@ -238,7 +249,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(anyRequest())
 
-    #expect(load.status == "503" && mock.requests.count == 1)
+    expectEqual(load.status, "503")
+    expectEqual(mock.requests.count, 1)
     fixture.expectNothingLeft()
   }
 
@@ -253,10 +265,10 @@ struct RetryFixture {
     }
 
     let errors = loads.compactMap { $0.outcomeIfCompleted?.error as? HTTPError }
-    #expect(errors.map(\.code) == [.deadlineExceeded, .deadlineExceeded])
-    #expect(errors.first?.response?.status == .serviceUnavailable)
-    #expect((errors.last?.underlying as? HTTPError)?.code == .connectionLost)
-    #expect(mock.requests.count == 2)
+    expectEqual(errors.map(\.code), [.deadlineExceeded, .deadlineExceeded])
+    expectEqual(errors.first?.response?.status, .serviceUnavailable)
+    expectEqual((errors.last?.underlying as? HTTPError)?.code, .connectionLost)
+    expectEqual(mock.requests.count, 2)
     fixture.expectNothingLeft()
   }
 
@@ -269,7 +281,7 @@ struct RetryFixture {
     let load = fixture.api.load(request)
     clock.advance(by: .milliseconds(500))
 
-    #expect(load.status == "200")
+    expectEqual(load.status, "200")
     fixture.expectNothingLeft()
   }
 
@@ -285,12 +297,12 @@ struct RetryFixture {
       return fixture.mock.requests.count - before
     }
 
-    #expect((0..<3).map { _ in attempts(anyRequest()) } == [3, 2, 1])
+    expectEqual((0..<3).map { _ in attempts(anyRequest()) }, [3, 2, 1])
     #expect(attempts(try HTTPRequest("http://example.com:80/x")) == 1 && attempts(other) == 3)
     fixture.mock.onOthers(.status(.notFound))
     for _ in 0..<5 { _ = attempts(anyRequest()) }
     fixture.mock.onOthers(.status(.serviceUnavailable))
-    #expect((0..<2).map { _ in attempts(anyRequest()) } == [2, 1])
+    expectEqual((0..<2).map { _ in attempts(anyRequest()) }, [2, 1])
     fixture.expectNothingLeft()
   }
 
@@ -303,7 +315,8 @@ struct RetryFixture {
     _ = fixture.api.load(anyRequest())
     _ = (fixture.retry --> other).load(anyRequest())
 
-    #expect(fixture.mock.requests.count == 3 && other.requests.count == 1)
+    expectEqual(fixture.mock.requests.count, 3)
+    expectEqual(other.requests.count, 1)
     fixture.expectNothingLeft()
   }
 }

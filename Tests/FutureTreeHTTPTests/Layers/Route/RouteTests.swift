@@ -30,8 +30,8 @@ struct RouteTests {
 
     let loads = ["/files/1", "/f", "/"].map { api.load(anyRequest($0)) }
 
-    #expect(loads.map(\.text) == ["success", "success", "success"])
-    #expect(log.entries == ["files loads", "end loads", "end loads"])
+    expectEqual(loads.map(\.text), ["success", "success", "success"])
+    expectEqual(log.entries, ["files loads", "end loads", "end loads"])
   }
 
   @Test("A cancellation request goes to the branch of the load")
@@ -55,10 +55,11 @@ struct RouteTests {
       ) --> end
 
     let reset = api.reset()
-    #expect(log.entries == ["end resets"])
+    expectEqual(log.entries, ["end resets"])
     end.endReset()
 
-    #expect(log.entries == ["end resets", "a wipes", "b wipes", "c wipes"] && reset.text == "success")
+    expectEqual(log.entries, ["end resets", "a wipes", "b wipes", "c wipes"])
+    expectEqual(reset.text, "success")
   }
 
   @Test("The next loader is reset when every branch has been drained")
@@ -69,12 +70,12 @@ struct RouteTests {
     let load = api.load(anyRequest("/a"))
 
     let reset = api.reset()
-    #expect(log.entries == ["end loads"])
+    expectEqual(log.entries, ["end loads"])
     held.complete(.cancelled)
 
-    #expect(log.entries == ["end loads", "end resets"])
+    expectEqual(log.entries, ["end loads", "end resets"])
     end.endReset()
-    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+    expectEqual([load.map { _ in }, reset].map(\.text), ["cancelled", "success"])
   }
 
   @Test("The shared end of several branches is reset once")
@@ -89,11 +90,11 @@ struct RouteTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(reset.text == "pending")
+    expectEqual(reset.text, "pending")
     shared.endReset()
 
-    #expect(log.entries.sorted() == ["a wipes", "b wipes", "end resets", "shared resets"])
-    #expect(reset.text == "success")
+    expectEqual(log.entries.sorted(), ["a wipes", "b wipes", "end resets", "shared resets"])
+    expectEqual(reset.text, "success")
   }
 
   @Test("Each loader of a shared chain is reset once")
@@ -108,8 +109,8 @@ struct RouteTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(log.entries == ["end resets", "a wipes", "b wipes", "tail wipes"])
-    #expect(reset.text == "success")
+    expectEqual(log.entries, ["end resets", "a wipes", "b wipes", "tail wipes"])
+    expectEqual(reset.text, "success")
   }
 
   @Test("The shared end of nested routes is reset once")
@@ -120,8 +121,8 @@ struct RouteTests {
     let reset = api.reset()
     end.endReset()
 
-    #expect(log.entries.sorted() == ["b wipes", "end resets", "one wipes"])
-    #expect(reset.text == "success")
+    expectEqual(log.entries.sorted(), ["b wipes", "end resets", "one wipes"])
+    expectEqual(reset.text, "success")
   }
 
   @Test("The next loader is reset after the branches of nested and successive routes")
@@ -133,12 +134,12 @@ struct RouteTests {
       let load = api.load(anyRequest("/a/1"))
 
       let reset = api.reset()
-      #expect(end.resetCount == number)
+      expectEqual(end.resetCount, number)
       held.complete(.cancelled)
 
-      #expect(end.resetCount == number + 1)
+      expectEqual(end.resetCount, number + 1)
       end.endReset(number)
-      #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+      expectEqual([load.map { _ in }, reset].map(\.text), ["cancelled", "success"])
     }
   }
 
@@ -157,13 +158,15 @@ struct RouteTests {
 
     let reset = api.reset()
     end.endReset()
-    #expect(log.entries.sorted() == ["end resets", "files loads"])
+    expectEqual(log.entries.sorted(), ["end resets", "files loads"])
     held.complete(.cancelled)
 
-    #expect(log.entries.last == "files resets" && reset.text == "pending")
+    expectEqual(log.entries.last, "files resets")
+    expectEqual(reset.text, "pending")
     files.endReset(0, .failure(Oops(name: "files")))
-    #expect(log.entries.suffix(2).sorted() == ["b wipes", "tail wipes"])
-    #expect(load.text == "cancelled" && reset.text == "resetFailed: files")
+    expectEqual(log.entries.suffix(2).sorted(), ["b wipes", "tail wipes"])
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "resetFailed: files")
   }
 
   @Test("A route waits for a nested branch that leads to its own next loader")
@@ -175,12 +178,12 @@ struct RouteTests {
     let load = api.load(anyRequest("/a/1"))
 
     let reset = api.reset()
-    #expect(log.entries == ["end loads"])
+    expectEqual(log.entries, ["end loads"])
     held.complete(.cancelled)
     end.endReset()
 
-    #expect(log.entries == ["end loads", "end resets", "tail wipes"])
-    #expect([load.map { _ in }, reset].map(\.text) == ["cancelled", "success"])
+    expectEqual(log.entries, ["end loads", "end resets", "tail wipes"])
+    expectEqual([load.map { _ in }, reset].map(\.text), ["cancelled", "success"])
   }
 
   @Test("A failed part does not prevent other resets, and is reported once (H6, refuse, drain, wipe)")
@@ -195,7 +198,7 @@ struct RouteTests {
     let reset = api.reset()
     end.endReset(0, .failure(Oops(name: "end")))
 
-    #expect(log.entries == ["end resets", "a wipes", "b wipes", "tail wipes"])
-    #expect(reset.text == "resetFailed: a, tail, end")
+    expectEqual(log.entries, ["end resets", "a wipes", "b wipes", "tail wipes"])
+    expectEqual(reset.text, "resetFailed: a, tail, end")
   }
 }

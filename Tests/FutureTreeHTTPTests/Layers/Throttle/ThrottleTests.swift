@@ -26,7 +26,9 @@ struct ThrottleTests {
   }
 
   private func expectNothingLeft(_ throttle: Throttle) {
-    #expect(throttle.isIdle && clock.timerCount == 0 && mock.pendingCount == 0)
+    #expect(throttle.isIdle)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   // MARK: Slots
@@ -37,15 +39,18 @@ struct ThrottleTests {
     let (api, stub) = (throttle --> mock, holding())
     let loads = try ["/a", "/b", "/c", "/d"].map { api.load(try request($0)) }
 
-    #expect(paths == ["/a", "/b"] && throttle.runningCount == 2 && throttle.waitingCount == 2)
-    #expect(throttle.waitingRequests.map(\.path.description) == ["/c", "/d"])
+    expectEqual(paths, ["/a", "/b"])
+    expectEqual(throttle.runningCount, 2)
+    expectEqual(throttle.waitingCount, 2)
+    expectEqual(throttle.waitingRequests.map(\.path.description), ["/c", "/d"])
     stub.held[1].answer()
-    #expect(paths == ["/a", "/b", "/c"] && loads.map(\.text) == ["pending", "success", "pending", "pending"])
+    expectEqual(paths, ["/a", "/b", "/c"])
+    expectEqual(loads.map(\.text), ["pending", "success", "pending", "pending"])
     stub.held[0].complete(.failure(Oops()))
     stub.held[2].answer()
     stub.held[3].answer()
 
-    #expect(loads.map(\.text) == ["oops", "success", "success", "success"])
+    expectEqual(loads.map(\.text), ["oops", "success", "success", "success"])
     expectNothingLeft(throttle)
   }
 
@@ -53,7 +58,7 @@ struct ThrottleTests {
   func short() {
     mock.answer()
 
-    #expect((Throttle(4) --> mock).load(anyRequest()).text == "success")
+    expectEqual((Throttle(4) --> mock).load(anyRequest()).text, "success")
   }
 
   @Test("A full host delays no other host, and requests without a host share one")
@@ -66,11 +71,11 @@ struct ThrottleTests {
     ]
     let loads = requests.map { api.load($0) }
 
-    #expect(paths == ["/a1", "/b1", "/none1"])
+    expectEqual(paths, ["/a1", "/b1", "/none1"])
     stub.held[2].answer()
-    #expect(paths.last == "/none2")
+    expectEqual(paths.last, "/none2")
     stub.held[0].answer()
-    #expect(paths.last == "/a2")
+    expectEqual(paths.last, "/a2")
     for answer in stub.held { answer.answer() }
 
     #expect(loads.allSatisfy { $0.text == "success" })
@@ -89,7 +94,7 @@ struct ThrottleTests {
 
     for number in 0..<loads.count { stub.held[number].answer() }
 
-    #expect(paths == ["/0", "/highest", "/high", "/normal1", "/normal2", "/low", "/lowest"])
+    expectEqual(paths, ["/0", "/highest", "/high", "/normal1", "/normal2", "/low", "/lowest"])
     expectNothingLeft(throttle)
   }
 
@@ -107,7 +112,7 @@ struct ThrottleTests {
     for number in 0..<loads.count { stub.held[number].answer() }
 
     // Its priority is worth 30 seconds less, and `/high3` arrives 36 seconds later.
-    #expect(paths == ["/first", "/high0", "/high1", "/high2", "/patient", "/high3", "/high4"])
+    expectEqual(paths, ["/first", "/high0", "/high1", "/high2", "/patient", "/high3", "/high4"])
     expectNothingLeft(throttle)
   }
 
@@ -123,10 +128,10 @@ struct ThrottleTests {
 
       throttle.limit = 1
 
-      #expect(paths.last == expected)
+      expectEqual(paths.last, expected)
       stub.held.last?.answer()
       stub.held.last?.answer()
-      #expect([low, high].map(\.text) == ["success", "success"])
+      expectEqual([low, high].map(\.text), ["success", "success"])
       expectNothingLeft(throttle)
     }
   }
@@ -142,12 +147,15 @@ struct ThrottleTests {
 
     let load = api.load(urgent)
 
-    #expect(paths == ["/a", "/urgent"] && throttle.runningCount == 2)
+    expectEqual(paths, ["/a", "/urgent"])
+    expectEqual(throttle.runningCount, 2)
     throttle.resume()
     stub.held[0].answer()
-    #expect(paths.count == 2 && throttle.runningCount == 1)
+    expectEqual(paths.count, 2)
+    expectEqual(throttle.runningCount, 1)
     stub.held[1].answer()
-    #expect(paths.last == "/b" && load.text == "success")
+    expectEqual(paths.last, "/b")
+    expectEqual(load.text, "success")
     stub.held[2].answer()
     #expect(loads.allSatisfy { $0.text == "success" })
     expectNothingLeft(throttle)
@@ -164,12 +172,15 @@ struct ThrottleTests {
     throttle.pause()
     let loads = try ["/b", "/c"].map { api.load(try request($0)) }
 
-    #expect(throttle.isPaused && paths == ["/a"] && throttle.waitingCount == 2)
+    #expect(throttle.isPaused)
+    expectEqual(paths, ["/a"])
+    expectEqual(throttle.waitingCount, 2)
     stub.held[0].answer()
-    #expect(first.text == "success" && paths == ["/a"])
+    expectEqual(first.text, "success")
+    expectEqual(paths, ["/a"])
     throttle.resume()
 
-    #expect(paths == ["/a", "/b", "/c"])
+    expectEqual(paths, ["/a", "/b", "/c"])
     for answer in stub.held { answer.answer() }
     #expect(loads.allSatisfy { $0.text == "success" })
     expectNothingLeft(throttle)
@@ -181,15 +192,17 @@ struct ThrottleTests {
     let (api, stub) = (throttle --> mock, holding())
     let loads = try (0..<5).map { api.load(try request("/\($0)")) }
 
-    #expect(throttle.limit == 0 && paths.isEmpty)
+    expectEqual(throttle.limit, 0)
+    #expect(paths.isEmpty)
     throttle.limit = 3
-    #expect(throttle.runningCount == 3)
+    expectEqual(throttle.runningCount, 3)
     throttle.limit = 1
     stub.held[0].answer()
     stub.held[1].answer()
-    #expect(throttle.runningCount == 1 && paths.count == 3)
+    expectEqual(throttle.runningCount, 1)
+    expectEqual(paths.count, 3)
     stub.held[2].answer()
-    #expect(paths.count == 4)
+    expectEqual(paths.count, 4)
     throttle.limit = .max
     for answer in stub.held { answer.answer() }
 
@@ -206,7 +219,8 @@ struct ThrottleTests {
 
     let refused = api.load(try request("/refused?token=secret"))
 
-    #expect(refused.text == "queueFull" && throttle.waitingCount == max(0, queueLimit))
+    expectEqual(refused.text, "queueFull")
+    expectEqual(throttle.waitingCount, max(0, queueLimit))
     if case .failure(let error) = refused.outcomeIfCompleted { #expect(!"\(error)".contains("secret")) }
     loads.last?.cancel()
     stub.held[0].complete(.cancelled)
@@ -234,7 +248,8 @@ struct ThrottleTests {
       ended.withLock { $0 += count }
     }
 
-    #expect(ended.value == 2_000 && paths == (0..<2).flatMap { _ in (0..<1_000).map { "/\($0)" } })
+    expectEqual(ended.value, 2_000)
+    expectEqual(paths, (0..<2).flatMap { _ in (0..<1_000).map { "/\($0)" } })
     expectNothingLeft(throttle)
   }
 
@@ -259,7 +274,7 @@ struct ThrottleTests {
 
     onThread(stackSize: 256 * 1024) { loadNext() }
 
-    #expect(count.value == 5_000)
+    expectEqual(count.value, 5_000)
     expectNothingLeft(throttle)
   }
 
@@ -272,11 +287,12 @@ struct ThrottleTests {
 
     let loads = try [chains[0].load(request("/a")), chains[1].load(request("/b"))]
 
-    #expect(throttle.runningCount == 1 && other.requests.isEmpty)
+    expectEqual(throttle.runningCount, 1)
+    #expect(other.requests.isEmpty)
     stub.held[0].answer()
-    #expect(other.requests.map(\.path) == ["/b"])
+    expectEqual(other.requests.map(\.path), ["/b"])
     otherHeld.answer()
-    #expect(loads.map(\.text) == ["success", "success"])
+    expectEqual(loads.map(\.text), ["success", "success"])
     expectNothingLeft(throttle)
   }
 }

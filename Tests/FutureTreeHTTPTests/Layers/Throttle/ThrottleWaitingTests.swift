@@ -2,6 +2,7 @@ import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeTesting
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -15,7 +16,9 @@ struct ThrottleWaitingTests {
   ]
 
   private func expectNothingLeft(_ throttle: Throttle) {
-    #expect(throttle.isIdle && clock.timerCount == 0 && mock.pendingCount == 0)
+    #expect(throttle.isIdle)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   private func withDeadline(_ duration: Duration, _ path: String = "/") -> HTTPRequest {
@@ -39,7 +42,8 @@ struct ThrottleWaitingTests {
     #expect(held[0].cancelRequest == nil)
     held[0].answer()
     held[1].answer()
-    #expect(mock.requests.map(\.path) == ["/a", "/c"] && loads.map(\.text) == ["success", "cancelled", "success"])
+    expectEqual(mock.requests.map(\.path), ["/a", "/c"])
+    expectEqual(loads.map(\.text), ["success", "cancelled", "success"])
     expectNothingLeft(throttle)
   }
 
@@ -72,8 +76,9 @@ struct ThrottleWaitingTests {
 
     throttle.resume()
 
-    #expect(cancelled.text == "cancelled" && others.map(\.text) == ["success", "success"])
-    #expect(mock.requests.map(\.path) == ["/b", "/c"])
+    expectEqual(cancelled.text, "cancelled")
+    expectEqual(others.map(\.text), ["success", "success"])
+    expectEqual(mock.requests.map(\.path), ["/b", "/c"])
     expectNothingLeft(throttle)
     deadlines.load.value = nil
   }
@@ -87,7 +92,8 @@ struct ThrottleWaitingTests {
 
     Future.all(loads).cancel()
 
-    #expect(loads.allSatisfy { $0.text == "cancelled" } && mock.requests.count == 1)
+    #expect(loads.allSatisfy { $0.text == "cancelled" })
+    expectEqual(mock.requests.count, 1)
     expectNothingLeft(throttle)
     withExtendedLifetime(held) {}
   }
@@ -102,15 +108,15 @@ struct ThrottleWaitingTests {
     loads[0].cancel(options)
 
     let endsAtOnce = !options.isDisjoint(with: [.forceImmediately, .doNotForwardRequest])
-    #expect(loads[0].text == (endsAtOnce ? "cancelled" : "pending"))
-    #expect(
-      held[0].cancelRequest?.options == (options == .doNotForwardRequest ? nil : options.subtracting(.forceImmediately))
-    )
-    #expect(throttle.runningCount == 1 && throttle.waitingCount == 1)
+    expectEqual(loads[0].text, (endsAtOnce ? "cancelled" : "pending"))
+    expectEqual(
+      held[0].cancelRequest?.options, (options == .doNotForwardRequest ? nil : options.subtracting(.forceImmediately)))
+    expectEqual(throttle.runningCount, 1)
+    expectEqual(throttle.waitingCount, 1)
     held[0].complete(.cancelled)
-    #expect(mock.requests.map(\.path) == ["/a", "/b"])
+    expectEqual(mock.requests.map(\.path), ["/a", "/b"])
     held[1].answer()
-    #expect(loads.map(\.text) == ["cancelled", "success"])
+    expectEqual(loads.map(\.text), ["cancelled", "success"])
     expectNothingLeft(throttle)
   }
 
@@ -132,9 +138,10 @@ struct ThrottleWaitingTests {
 
     #expect(mock.requests.isEmpty && (promise.cancelRequest == nil) == (options == .doNotForwardRequest))
     let endsAtOnce = !options.isDisjoint(with: [.forceImmediately, .doNotForwardRequest])
-    #expect(load.value?.text == (endsAtOnce ? "cancelled" : "pending") && throttle.runningCount == 1)
+    expectEqual(load.value?.text, (endsAtOnce ? "cancelled" : "pending"))
+    expectEqual(throttle.runningCount, 1)
     promise.completeCancelled()
-    #expect(load.value?.text == "cancelled")
+    expectEqual(load.value?.text, "cancelled")
     expectNothingLeft(throttle)
     load.value = nil
   }
@@ -149,7 +156,7 @@ struct ThrottleWaitingTests {
     held[0].answer()
     held[1].answer()
 
-    #expect(mock.requests.map(\.path) == ["/a", "/b"])
+    expectEqual(mock.requests.map(\.path), ["/a", "/b"])
     expectNothingLeft(throttle)
   }
 
@@ -162,15 +169,17 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     let loads = ["/a", "/b", "/c", "/d", "/e"].map { api.load(anyRequest($0)) }
 
-    #expect(mock.requests.map(\.path) == ["/a", "/b"] && clock.timerCount == 1)
+    expectEqual(mock.requests.map(\.path), ["/a", "/b"])
+    expectEqual(clock.timerCount, 1)
     loads[2].cancel()
     clock.advance(by: .milliseconds(499))
-    #expect(mock.requests.count == 2)
+    expectEqual(mock.requests.count, 2)
     clock.advance(by: .milliseconds(1))
-    #expect(mock.requests.map(\.path) == ["/a", "/b", "/d"])
+    expectEqual(mock.requests.map(\.path), ["/a", "/b", "/d"])
     clock.advance(by: .milliseconds(500))
 
-    #expect(mock.requests.map(\.path) == ["/a", "/b", "/d", "/e"] && loads.allSatisfy { $0.isCompleted })
+    expectEqual(mock.requests.map(\.path), ["/a", "/b", "/d", "/e"])
+    #expect(loads.allSatisfy { $0.isCompleted })
     expectNothingLeft(throttle)
   }
 
@@ -186,7 +195,7 @@ struct ThrottleWaitingTests {
     _ = api.load(urgent)
     clock.advance(by: .seconds(3))
 
-    #expect(mock.requests.map(\.path) == ["/a", "/urgent", "/b", "/c"])
+    expectEqual(mock.requests.map(\.path), ["/a", "/urgent", "/b", "/c"])
     expectNothingLeft(throttle)
   }
 
@@ -197,11 +206,11 @@ struct ThrottleWaitingTests {
     mock.onOthers(.status(.ok))
     let loads = ["/a", "/b"].map { api.load(anyRequest($0)) }
 
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     throttle.pause()
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     throttle.resume()
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     loads[1].cancel()
 
     expectNothingLeft(throttle)
@@ -217,12 +226,12 @@ struct ThrottleWaitingTests {
     let loads = [api.load(anyRequest()), api.load(withDeadline(.seconds(5)))]
 
     clock.advance(by: .milliseconds(4999))
-    #expect(loads[1].text == "pending")
+    expectEqual(loads[1].text, "pending")
     clock.advance(by: .milliseconds(1))
 
     #expect(loads[1].text == "deadlineExceeded" && throttle.waitingCount == 0 && clock.timerCount == 0)
     held.answer()
-    #expect(mock.requests.count == 1)
+    expectEqual(mock.requests.count, 1)
     expectNothingLeft(throttle)
   }
 
@@ -232,15 +241,15 @@ struct ThrottleWaitingTests {
     let api = throttle --> mock
     let held = [mock.hold(), mock.hold()]
     let loads = [anyRequest(), withDeadline(.seconds(5)), withDeadline(.seconds(5))].map { api.load($0) }
-    #expect(clock.timerCount == 2)
+    expectEqual(clock.timerCount, 2)
 
     loads[2].cancel()
     held[0].answer()
 
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
     clock.advance(by: .seconds(10))
     held[1].answer()
-    #expect(loads.map(\.text) == ["success", "success", "cancelled"])
+    expectEqual(loads.map(\.text), ["success", "success", "cancelled"])
     expectNothingLeft(throttle)
   }
 
@@ -254,9 +263,9 @@ struct ThrottleWaitingTests {
       api.load(withDeadline($0))
     }
 
-    #expect(loads.map(\.text) == ["deadlineExceeded", "deadlineExceeded", "success", "deadlineExceeded", "pending"])
+    expectEqual(loads.map(\.text), ["deadlineExceeded", "deadlineExceeded", "success", "deadlineExceeded", "pending"])
     clock.advance(by: .seconds(10))
-    #expect(loads[4].text == "success")
+    expectEqual(loads[4].text, "success")
     expectNothingLeft(throttle)
   }
 
@@ -272,19 +281,23 @@ struct ThrottleWaitingTests {
 
     let reset = api.reset()
 
-    #expect(loads.map(\.text) == ["pending", "pending", "cancelled"])
-    if case .cancelled(let reason) = loads[2].outcomeIfCompleted { #expect(reason.kind == .reset) }
-    #expect(end.resetCount == 1 && throttle.runningCount == 2 && clock.timerCount == 0)
+    expectEqual(loads.map(\.text), ["pending", "pending", "cancelled"])
+    if case .cancelled(let reason) = loads[2].outcomeIfCompleted { expectEqual(reason.kind, .reset) }
+    expectEqual(end.resetCount, 1)
+    expectEqual(throttle.runningCount, 2)
+    expectEqual(clock.timerCount, 0)
     end.endReset()
     held[0].answer()
     held[1].answer()
     loads += [anyRequest(), anyRequest()].map { api.load($0) }
-    #expect(end.mock.requests.count == 4 && reset.text == "success")
+    expectEqual(end.mock.requests.count, 4)
+    expectEqual(reset.text, "success")
     held[2].answer()
     held[3].answer()
 
-    #expect(loads.map(\.text) == ["success", "success", "cancelled", "success", "success"] && throttle.isIdle)
-    #expect(clock.timerCount == 0)
+    expectEqual(loads.map(\.text), ["success", "success", "cancelled", "success", "success"])
+    #expect(throttle.isIdle)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("After a reset, the next token is due by the full bucket")
@@ -307,12 +320,12 @@ struct ThrottleWaitingTests {
     for _ in 0..<2 { _ = api.load(passing("/debt")) }
     let last = passing("/last")
     api.load(anyRequest("/waits")).observe { _ in _ = api.load(last) }
-    #expect(clock.nextDeadline == .seconds(20))
+    expectEqual(clock.nextDeadline, .seconds(20))
 
     _ = api.reset()
     clock.advance(by: .seconds(10))
 
-    #expect(late.value?.text == "success")
+    expectEqual(late.value?.text, "success")
     expectNothingLeft(throttle)
   }
 

@@ -24,10 +24,13 @@ import Testing
 
     let receipt = load.cancel(reason: "the row is gone")
 
-    #expect(receipt.effect == .delivered && load.text == "pending")
-    #expect(held.cancelRequest?.reason.message == "the row is gone" && held.cancelRequest?.options == [])
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(load.text, "pending")
+    expectEqual(held.cancelRequest?.reason.message, "the row is gone")
+    expectEqual(held.cancelRequest?.options, [])
     held.complete(.cancelled)
-    #expect(load.text == "cancelled" && clock.timerCount == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A cancelled load that then times out ends as cancelled")
@@ -39,7 +42,8 @@ import Testing
     clock.advance(by: .seconds(5))
 
     guard case .cancelled(let reason) = load.outcomeIfCompleted else { return #expect(Bool(false), "\(load.text)") }
-    #expect(reason.message == "the row is gone" && clock.timerCount == 0)
+    expectEqual(reason.message, "the row is gone")
+    expectEqual(clock.timerCount, 0)
     withExtendedLifetime(held) {}
   }
 
@@ -51,7 +55,9 @@ import Testing
     clock.advance(by: .seconds(5))
     let receipt = load.cancel()
 
-    #expect(receipt.effect != .delivered && load.text == "timedOut" && mock.cancelRequests.count == 1)
+    #expect(receipt.effect != .delivered)
+    expectEqual(load.text, "timedOut")
+    expectEqual(mock.cancelRequests.count, 1)
     withExtendedLifetime(held) {}
   }
 
@@ -63,7 +69,8 @@ import Testing
     load.cancel()
     held.answer()
 
-    #expect(load.text == "success" && clock.timerCount == 0)
+    expectEqual(load.text, "success")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A forced end is immediate, stops the timers, and cancels the next load")
@@ -73,7 +80,9 @@ import Testing
 
     load.cancel(.forceImmediately)
 
-    #expect(load.text == "cancelled" && clock.timerCount == 0 && held.cancelRequest?.options == [])
+    expectEqual(load.text, "cancelled")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(held.cancelRequest?.options, [])
   }
 
   @Test("A load continues in the next loader after `.doNotForwardRequest`, without a timeout")
@@ -83,7 +92,9 @@ import Testing
 
     load.cancel(.doNotForwardRequest)
 
-    #expect(load.text == "cancelled" && clock.timerCount == 0 && held.cancelRequest == nil)
+    expectEqual(load.text, "cancelled")
+    expectEqual(clock.timerCount, 0)
+    #expect(held.cancelRequest == nil)
     clock.advance(by: .seconds(60))
     #expect(held.cancelRequest == nil)
   }
@@ -96,7 +107,8 @@ import Testing
 
     clock.advance(by: .seconds(5))
 
-    #expect(load.text == "timedOut" && held.cancelRequest != nil)
+    expectEqual(load.text, "timedOut")
+    #expect(held.cancelRequest != nil)
     withExtendedLifetime(tokens) {}
   }
 
@@ -109,8 +121,9 @@ import Testing
 
     let load = api.load(anyRequest())
 
-    #expect(load.text == "timedOut" && clock.timerCount == 0)
-    #expect(held.cancelRequest?.reason.message.hasPrefix("timed out") == true)
+    expectEqual(load.text, "timedOut")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(held.cancelRequest?.reason.message.hasPrefix("timed out"), true)
   }
 
   @Test("A timeout as `load` returns is the outcome, even if the next load ends when cancelled")
@@ -151,7 +164,7 @@ import Testing
       texts.withLock { $0[text, default: 0] += 1 }
     }
 
-    #expect(Set(texts.value.keys) == ["timedOut"])
+    expectEqual(Set(texts.value.keys), ["timedOut"])
   }
 
   @Test("A reset through `Autocancel` drains a load with timers")
@@ -163,6 +176,8 @@ import Testing
     let reset = api.reset()
     held.complete(.cancelled)
 
-    #expect(load.text == "cancelled" && reset.text == "success" && clock.timerCount == 0)
+    expectEqual(load.text, "cancelled")
+    expectEqual(reset.text, "success")
+    expectEqual(clock.timerCount, 0)
   }
 }

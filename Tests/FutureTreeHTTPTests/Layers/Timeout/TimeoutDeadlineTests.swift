@@ -23,9 +23,11 @@ import Testing
     let load = api.load(request(deadline: 5))
 
     clock.advance(by: .seconds(5))
-    #expect(load.text == "deadlineExceeded" && held.cancelRequest != nil)
-    #expect(api.load(request(deadline: 5)).text == "deadlineExceeded" && mock.requests.count == 1)
-    #expect(clock.timerCount == 0)
+    expectEqual(load.text, "deadlineExceeded")
+    #expect(held.cancelRequest != nil)
+    expectEqual(api.load(request(deadline: 5)).text, "deadlineExceeded")
+    expectEqual(mock.requests.count, 1)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test(
@@ -36,9 +38,10 @@ import Testing
 
     let load = api.load(given.map(request) ?? anyRequest())
 
-    #expect(held.request?.deadline?.instant == .seconds(expected))
+    expectEqual(held.request?.deadline?.instant, .seconds(expected))
     clock.advance(by: .seconds(expected))
-    #expect(load.text == "deadlineExceeded" && clock.timerCount == 0)
+    expectEqual(load.text, "deadlineExceeded")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test(
@@ -65,7 +68,9 @@ import Testing
 
     other.advance(by: .seconds(2))
 
-    #expect(load.text == "deadlineExceeded" && clock.timerCount == 0 && other.timerCount == 0)
+    expectEqual(load.text, "deadlineExceeded")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(other.timerCount, 0)
     withExtendedLifetime(held) {}
   }
 
@@ -78,8 +83,10 @@ import Testing
     let load = api.load(anyRequest())
     clock.advance(by: .seconds(3))
 
-    #expect(
-      load.text == "deadlineExceeded" && mock.requests.count == 2 && clock.timerCount == 0 && clock.now == .seconds(3))
+    expectEqual(load.text, "deadlineExceeded")
+    expectEqual(mock.requests.count, 2)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(clock.now, .seconds(3))
   }
 
   @Test("A timeout during a back-off ends it")
@@ -93,7 +100,10 @@ import Testing
     let load = outer.load(request)
     clock.advance(by: .seconds(2))
 
-    #expect(load.text == "timedOut" && clock.timerCount == 0 && retry.waitingCount == 0 && mock.requests.count == 1)
+    expectEqual(load.text, "timedOut")
+    expectEqual(clock.timerCount, 0)
+    expectEqual(retry.waitingCount, 0)
+    expectEqual(mock.requests.count, 1)
   }
 
   @Test("Behind Retry, each attempt has its own time, and a timeout is retried")
@@ -106,8 +116,10 @@ import Testing
     let load = api.load(anyRequest())
     clock.advance(by: .seconds(3))
 
-    #expect(load.text == "success" && held.cancelRequest != nil && clock.timerCount == 0)
-    #expect(mock.requests.map { $0.attempt } == [1, 2])
+    expectEqual(load.text, "success")
+    #expect(held.cancelRequest != nil)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.requests.map { $0.attempt }, [1, 2])
   }
 
   @Test("The limits of the transport exceed those of Timeout, unless the request sets them")
@@ -123,7 +135,7 @@ import Testing
     for request in [anyRequest(), own] { _ = api.load(request) }
     _ = (Timeout(total: .seconds(9), clock: clock) --> mock).load(anyRequest())
 
-    #expect(mock.requests.map { $0.timeout } == [.seconds(6), .seconds(77), nil])
-    #expect(mock.requests.map { $0.idleTimeout } == [.seconds(3), .seconds(66), nil])
+    expectEqual(mock.requests.map { $0.timeout }, [.seconds(6), .seconds(77), nil])
+    expectEqual(mock.requests.map { $0.idleTimeout }, [.seconds(3), .seconds(66), nil])
   }
 }

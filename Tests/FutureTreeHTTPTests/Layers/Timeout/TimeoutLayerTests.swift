@@ -50,15 +50,20 @@ import Testing
     let load = api.load(anyRequest())
 
     clock.advance(by: .milliseconds(4999))
-    #expect(load.text == "pending" && held.cancelRequest == nil)
+    expectEqual(load.text, "pending")
+    #expect(held.cancelRequest == nil)
     clock.advance(by: .milliseconds(1))
 
-    #expect(load.text == code && self.message(load)?.hasPrefix(message + " ") == true)
+    expectEqual(load.text, code)
+    expectEqual(self.message(load)?.hasPrefix(message + " "), true)
     let reason = held.cancelRequest?.reason
-    #expect(reason?.message == "timed out: \(message)" && reason?.kind == (kind == 0 ? .deadline : .timeout))
-    #expect((reason?.cause as? HTTPError)?.code.description == code)
+    expectEqual(reason?.message, "timed out: \(message)")
+    expectEqual(reason?.kind, (kind == 0 ? .deadline : .timeout))
+    expectEqual((reason?.cause as? HTTPError)?.code.description, code)
     held.complete(.cancelled)
-    #expect(load.text == code && clock.timerCount == 0 && mock.pendingCount == 0)
+    expectEqual(load.text, code)
+    expectEqual(clock.timerCount, 0)
+    expectEqual(mock.pendingCount, 0)
   }
 
   /// A loader that blocks until a time has passed, and then returns a completed future.
@@ -79,7 +84,8 @@ import Testing
 
     let load = isInBody ? Future.succeeded(()).flatMap { api.load(anyRequest()) } : api.load(anyRequest())
 
-    #expect(load.text == "timedOut" && clock.timerCount == 0)
+    expectEqual(load.text, "timedOut")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A response in time passes, and no timer is left", arguments: [true, false])
@@ -88,11 +94,12 @@ import Testing
     if isSynchronous { mock.answer() }
     let held = isSynchronous ? nil : mock.hold()
     let load = api.load(anyRequest())
-    #expect(clock.timerCount == (isSynchronous ? 0 : 4))
+    expectEqual(clock.timerCount, (isSynchronous ? 0 : 4))
 
     held?.answer()
 
-    #expect(load.text == "success" && clock.timerCount == 0)
+    expectEqual(load.text, "success")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test(
@@ -104,7 +111,8 @@ import Testing
 
     held.complete(completion)
 
-    #expect(["oops", "cancelled"].contains(load.text) && clock.timerCount == 0)
+    #expect(["oops", "cancelled"].contains(load.text))
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A response after the timeout is dropped")
@@ -115,7 +123,9 @@ import Testing
     clock.advance(by: .seconds(1))
     held.answer()
 
-    #expect(load.text == "timedOut" && mock.pendingCount == 0 && clock.timerCount == 0)
+    expectEqual(load.text, "timedOut")
+    expectEqual(mock.pendingCount, 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("The timeout is the outcome even if the next load completes when cancelled")
@@ -125,7 +135,8 @@ import Testing
 
     clock.advance(by: .seconds(1))
 
-    #expect(load.text == "timedOut" && held.isCompleted)
+    expectEqual(load.text, "timedOut")
+    #expect(held.isCompleted)
   }
 
   @Test("A timeout of zero or less fails at once, and nothing is loaded", arguments: [Duration.zero, .seconds(-1)])
@@ -134,19 +145,21 @@ import Testing
       api(total: duration), api(attempt: duration), api(firstByte: duration), api(idle: duration),
     ].map { $0.load(anyRequest()).text }
 
-    #expect(codes == ["deadlineExceeded", "timedOut", "timedOut", "timedOut"])
-    #expect(mock.requests.isEmpty && clock.timerCount == 0)
+    expectEqual(codes, ["deadlineExceeded", "timedOut", "timedOut", "timedOut"])
+    #expect(mock.requests.isEmpty)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("Very long timeouts never pass", arguments: [Duration.seconds(Int64.max), .seconds(1e18)])
   func huge(duration: Duration) {
     let held = mock.hold()
     let load = api(total: duration, attempt: duration, firstByte: duration, idle: duration).load(anyRequest())
-    #expect(clock.timerCount == 4)
+    expectEqual(clock.timerCount, 4)
 
     clock.advance(by: .seconds(365 * 86_400))
     held.answer()
 
-    #expect(load.text == "success" && clock.timerCount == 0)
+    expectEqual(load.text, "success")
+    expectEqual(clock.timerCount, 0)
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import FutureTreeHTTP
 import HTTPTestSupport
+import TestSupport
 import Testing
 
 @Suite("Bodies from values") struct HTTPBodyEncodingTests {
@@ -15,18 +16,19 @@ import Testing
 
     let body = try HTTPBody.json(["b": 1, "a": 2], encoder: encoder)
 
-    #expect(body.contentType == "application/json")
-    #expect(try body.bytes() == Data(#"{"a":2,"b":1}"#.utf8))
-    #expect(body.contentLength == 13)
+    expectEqual(body.contentType, "application/json")
+    try expectEqual(body.bytes(), Data(#"{"a":2,"b":1}"#.utf8))
+    expectEqual(body.contentLength, 13)
   }
 
   @Test("A value without a JSON form fails, and the error shows its path but not its value")
   func unencodable() {
     let error = #expect(throws: HTTPError.self) { try HTTPBody.json(["sentinel key": Item(prices: [1, .infinity])]) }
 
-    #expect(error?.code == .unencodableBody)
-    #expect(error?.message.contains("at […].prices[1] of") == true)
-    #expect(error.map { "\($0)" }?.contains("inf") == false && error?.message.contains("sentinel") == false)
+    expectEqual(error?.code, .unencodableBody)
+    expectEqual(error?.message.contains("at […].prices[1] of"), true)
+    expectEqual(error.map { "\($0)" }?.contains("inf"), false)
+    expectEqual(error?.message.contains("sentinel"), false)
   }
 
   @Test("An error of the encoding is the underlying error")
@@ -36,7 +38,7 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try HTTPBody.json(Thrower()) }
 
-    #expect(error?.code == .unencodableBody)
+    expectEqual(error?.code, .unencodableBody)
     #expect(error?.underlying is Broken)
   }
 
@@ -49,13 +51,13 @@ import Testing
   func form(name: String, value: String, text: String) throws {
     let body = HTTPBody.form([(name, value)])
 
-    #expect(try String(decoding: body.bytes(), as: UTF8.self) == text)
-    #expect(body.contentType == "application/x-www-form-urlencoded")
+    try expectEqual(String(decoding: body.bytes(), as: UTF8.self), text)
+    expectEqual(body.contentType, "application/x-www-form-urlencoded")
   }
 
   @Test("The fields of a form keep their order, and names may repeat")
   func formOrder() throws {
-    #expect(try HTTPBody.form([("b", "1"), ("a", "2"), ("b", "3")]).bytes() == Data("b=1&a=2&b=3".utf8))
+    try expectEqual(HTTPBody.form([("b", "1"), ("a", "2"), ("b", "3")]).bytes(), Data("b=1&a=2&b=3".utf8))
     #expect(try HTTPBody.form([]).bytes().isEmpty)
   }
 }

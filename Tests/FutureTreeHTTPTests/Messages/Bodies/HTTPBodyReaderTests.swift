@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 @Suite("Reading bodies") struct HTTPBodyReaderTests {
@@ -20,7 +21,7 @@ import Testing
       let pieces = try body.pieces(of: 4)
 
       #expect(pieces.allSatisfy { (1...4).contains($0.count) && $0.startIndex == 0 })
-      #expect(pieces.reduce(Data(), +) == Data("0123456789".utf8))
+      expectEqual(pieces.reduce(Data(), +), Data("0123456789".utf8))
     }
     #expect(try HTTPBody.empty.bytes().isEmpty)
     withExtendedLifetime(file) {}
@@ -32,7 +33,7 @@ import Testing
 
     let error = #expect(throws: HTTPError.self) { try body.bytes() }
 
-    #expect(error?.code == .wrongBodyLength)
+    expectEqual(error?.code, .wrongBodyLength)
   }
 
   @Test("A stream of the announced length ends without an error, and stays at its end")
@@ -41,14 +42,14 @@ import Testing
 
     let pieces = try (0..<4).map { _ in try reader.read(upTo: 2) }
 
-    #expect(pieces == [Data("ab".utf8), Data("cd".utf8), Data(), Data()])
+    expectEqual(pieces, [Data("ab".utf8), Data("cd".utf8), Data(), Data()])
   }
 
   @Test("An oversized body fails before its last announced byte is delivered")
   func tooLong() throws {
     let reader = try HTTPBody.stream(length: 3) { yielding(["ab", "c", "d"]) }.makeReader()
 
-    #expect(try reader.read(upTo: 2) == Data("ab".utf8))
+    try expectEqual(reader.read(upTo: 2), Data("ab".utf8))
     #expect(throws: HTTPError.self) { try reader.read(upTo: 2) }
   }
 
@@ -56,7 +57,7 @@ import Testing
   func greedy() throws {
     let error = #expect(throws: HTTPError.self) { try HTTPBodyReader { _ in Data(count: 3) }.read(upTo: 2) }
 
-    #expect(error?.code == .unreadableBody)
+    expectEqual(error?.code, .unreadableBody)
   }
 
   @Test("An error of the source is the underlying error")
@@ -66,7 +67,7 @@ import Testing
 
     for body in [open, read] {
       let error = #expect(throws: HTTPError.self) { try body.bytes() }
-      #expect(error?.code == .unreadableBody)
+      expectEqual(error?.code, .unreadableBody)
       #expect(error?.underlying is Broken)
     }
   }
@@ -80,7 +81,7 @@ import Testing
 
     for url in [missing, folder, device, web] {
       let error = #expect(throws: HTTPError.self) { try HTTPBody.file(url).makeReader() }
-      #expect(error?.code == .unreadableBody)
+      expectEqual(error?.code, .unreadableBody)
     }
   }
 
@@ -93,6 +94,6 @@ import Testing
     try file.resize(to: 100 + change)
     let error = #expect(throws: HTTPError.self) { while try !reader.read(upTo: 50).isEmpty {} }
 
-    #expect(error?.code == .wrongBodyLength)
+    expectEqual(error?.code, .wrongBodyLength)
   }
 }

@@ -29,15 +29,15 @@ import Testing
     let (stream, writer) = makeStream()
     try writer.write(Data("a".utf8))
     try writer.write(Data("bc".utf8))
-    #expect(stream.receivedCount == 3)
+    expectEqual(stream.receivedCount, 3)
     #expect(!stream.transfer.isCompleted)
 
     writer.finish()
 
-    #expect(stream.transfer.text == "success")
-    #expect(try await stream.texts() == ["a", "bc"])
-    #expect(clock.timerCount == 0)
-    #expect(stops.value == 0)
+    expectEqual(stream.transfer.text, "success")
+    try await expectEqual(stream.texts(), ["a", "bc"])
+    expectEqual(clock.timerCount, 0)
+    expectEqual(stops.value, 0)
   }
 
   @Test("A reader that is first waits for its bytes")
@@ -48,7 +48,7 @@ import Testing
     try writer.write(Data("a".utf8))
     writer.finish()
 
-    #expect(try await texts.value == ["a"])
+    try await expectEqual(texts.value, ["a"])
   }
 
   @Test("The bytes before an error are delivered, then the error, again and again")
@@ -58,10 +58,10 @@ import Testing
     writer.fail(HTTPError(.connectionLost, "The connection was closed. Load again."))
     var iterator = stream.makeAsyncIterator()
 
-    #expect(try await iterator.next() == Data("a".utf8))
+    try await expectEqual(iterator.next(), Data("a".utf8))
     for _ in 1...2 {
       let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
-      #expect(error?.code == .connectionLost)
+      expectEqual(error?.code, .connectionLost)
     }
     #expect(stream.failure.hasPrefix("GET http://example.com/feed?…: The connection was closed."))
   }
@@ -72,16 +72,16 @@ import Testing
     writer.finish()
     _ = try await stream.texts()
     let error = await #expect(throws: HTTPError.self) { try await stream.texts() }
-    #expect(error?.code == .bodyAlreadyRead)
+    expectEqual(error?.code, .bodyAlreadyRead)
 
     let buffered = HTTPResponse(to: request, status: .ok, body: Data("whole".utf8))
-    for _ in 1...2 { #expect(try await buffered.bodyStream.texts() == ["whole"]) }
-    #expect(buffered.transfer.text == "success")
+    for _ in 1...2 { try await expectEqual(buffered.bodyStream.texts(), ["whole"]) }
+    expectEqual(buffered.transfer.text, "success")
     #expect(try await HTTPResponse(to: request, status: .ok).bodyStream.texts().isEmpty)
 
     let file = try TemporaryFile("in a file")
     let inFile = HTTPResponse(to: request, status: .ok, content: .file(file.url, size: 9))
-    for _ in 1...2 { #expect(try await inFile.bodyStream.texts() == ["in a file"]) }
+    for _ in 1...2 { try await expectEqual(inFile.bodyStream.texts(), ["in a file"]) }
   }
 
   @Test("The body of a stream is not in memory")
@@ -91,8 +91,8 @@ import Testing
     try writer.write(Data("abc".utf8))
 
     let error = #expect(throws: HTTPError.self) { try response.body }
-    #expect(error?.code == .bodyInStream)
-    #expect(response.bodySize == 3)
+    expectEqual(error?.code, .bodyInStream)
+    expectEqual(response.bodySize, 3)
     #expect("\(response)" == "GET http://example.com/feed?…: 200, a stream, 3 bytes received")
   }
 }
@@ -106,20 +106,20 @@ extension HTTPBodyStreamTests {
     try writer.write(Data("a".utf8))
     for try await _ in stream { break }
 
-    #expect(stops.value == 1)
-    #expect(stream.transfer.cancelRequest?.reason.message == "the reader left the body")
+    expectEqual(stops.value, 1)
+    expectEqual(stream.transfer.cancelRequest?.reason.message, "the reader left the body")
     #expect(!stream.transfer.isCompleted)
     writer.fail(HTTPError(.connectionLost, "The connection was closed."))
-    #expect(stream.transfer.text == "cancelled")
-    #expect(clock.timerCount == 0)
+    expectEqual(stream.transfer.text, "cancelled")
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("A stream that is dropped unread stops the transport")
   func dropped() {
     let writer = makeStream().writer
 
-    #expect(stops.value == 1)
-    #expect(writer.transfer.cancelRequest?.options == .doNotForwardIfOthersWaiting)
+    expectEqual(stops.value, 1)
+    expectEqual(writer.transfer.cancelRequest?.options, .doNotForwardIfOthersWaiting)
   }
 
   @Test("While another consumer waits for the transfer, the rest of a body without a reader is discarded")
@@ -129,9 +129,9 @@ extension HTTPBodyStreamTests {
     _ = stream.makeAsyncIterator()
 
     for _ in 1...10 { try writer.write(Data(count: 8)) }
-    #expect(stops.value == 0)
+    expectEqual(stops.value, 0)
     writer.finish()
-    #expect(other.text == "success")
+    expectEqual(other.text, "success")
   }
 
   @Test("A cancelled task stops reading at once, and the transport is stopped")
@@ -142,8 +142,8 @@ extension HTTPBodyStreamTests {
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(stops.value == 1)
-    #expect(writer.transfer.cancelRequest?.reason.message == "the reading task was cancelled")
+    expectEqual(stops.value, 1)
+    expectEqual(writer.transfer.cancelRequest?.reason.message, "the reading task was cancelled")
   }
 
   @Test("A task that is cancelled before it reads reads nothing")
@@ -156,7 +156,7 @@ extension HTTPBodyStreamTests {
     }
 
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(stops.value == 1)
+    expectEqual(stops.value, 1)
   }
 
   @Test("Cancelling the transfer discards unread bytes, and the reader gets the cancellation")
@@ -164,14 +164,14 @@ extension HTTPBodyStreamTests {
     let (stream, writer) = makeStream()
     try writer.write(Data("a".utf8))
     let receipt = stream.transfer.cancel(reason: "the user pressed Stop")
-    #expect(receipt.effect == .delivered)
-    #expect(stops.value == 1)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(stops.value, 1)
     try writer.write(Data("b".utf8))
     writer.finish()
 
-    #expect(stream.transfer.text == "cancelled")
+    expectEqual(stream.transfer.text, "cancelled")
     let error = await #expect(throws: FutureCancelled.self) { try await stream.texts() }
-    #expect(error?.reason.message == "the user pressed Stop")
+    expectEqual(error?.reason.message, "the user pressed Stop")
   }
 
   @Test("A body that is whole before the transport reacts to a cancellation is kept")
@@ -180,7 +180,7 @@ extension HTTPBodyStreamTests {
     stream.transfer.cancel()
     writer.finish()
 
-    #expect(stream.transfer.text == "success")
+    expectEqual(stream.transfer.text, "success")
     #expect(try await stream.texts().isEmpty)
   }
 
@@ -189,19 +189,19 @@ extension HTTPBodyStreamTests {
     let (stream, writer) = makeStream()
     stream.transfer.cancel(.forceImmediately)
 
-    #expect(stream.transfer.text == "cancelled")
-    #expect(stops.value == 1)
+    expectEqual(stream.transfer.text, "cancelled")
+    expectEqual(stops.value, 1)
     #expect(!writer.finish())
   }
 
   @Test("A reader with another consumer's request under law 3 keeps its stream")
   func othersWaiting() async throws {
     let (stream, writer) = makeStream()
-    #expect(stream.transfer.cancel(.doNotForwardIfOthersWaiting).effect == .withheld(by: 1))
+    expectEqual(stream.transfer.cancel(.doNotForwardIfOthersWaiting).effect, .withheld(by: 1))
     try writer.write(Data("a".utf8))
     writer.finish()
 
-    #expect(try await stream.texts() == ["a"])
+    try await expectEqual(stream.texts(), ["a"])
   }
 }
 
@@ -217,10 +217,10 @@ extension HTTPBodyStreamTests {
     clock.advance(by: .seconds(1))
 
     #expect(stream.failure.contains("The stream was not read for 60 s."))
-    #expect(stops.value == 1)
-    #expect(clock.timerCount == 0)
+    expectEqual(stops.value, 1)
+    expectEqual(clock.timerCount, 0)
     var iterator = stream.makeAsyncIterator()
-    #expect(try await iterator.next() == Data("a".utf8))
+    try await expectEqual(iterator.next(), Data("a".utf8))
     await #expect(throws: HTTPError.self) { try await iterator.next() }
   }
 
@@ -228,7 +228,7 @@ extension HTTPBodyStreamTests {
   func noTimeout() {
     let (stream, _) = makeStream(.stream(idleReadTimeout: nil))
 
-    withExtendedLifetime(stream) { #expect(clock.timerCount == 0) }
+    withExtendedLifetime(stream) { expectEqual(clock.timerCount, 0) }
   }
 
   @Test("More bytes than the buffer holds are an error, after the bytes before them")
@@ -237,12 +237,12 @@ extension HTTPBodyStreamTests {
     try writer.write(Data("12345678".utf8))
     let error = #expect(throws: HTTPError.self) { try writer.write(Data("9".utf8)) }
 
-    #expect(error?.code == .streamOverflow)
-    #expect(stops.value == 1)
+    expectEqual(error?.code, .streamOverflow)
+    expectEqual(stops.value, 1)
     var iterator = stream.makeAsyncIterator()
-    #expect(try await iterator.next() == Data("12345678".utf8))
+    try await expectEqual(iterator.next(), Data("12345678".utf8))
     let read = await #expect(throws: HTTPError.self) { try await iterator.next() }
-    #expect(read?.code == .streamOverflow)
+    expectEqual(read?.code, .streamOverflow)
   }
 
   @Test("A writer that is dropped fails its transfer")
@@ -258,7 +258,7 @@ extension HTTPBodyStreamTests {
     stream.transfer.cancel()
     writer.onStop { [stops] in stops.withLock { $0 += 1 } }
 
-    #expect(stops.value == 1)
+    expectEqual(stops.value, 1)
   }
 
   @Test("There is room again when the reader has read, or needs no more")
@@ -270,13 +270,13 @@ extension HTTPBodyStreamTests {
     #expect(!room.isCompleted)
 
     let last = try await Self.readOne(of: stream) {
-      #expect(room.text == "success")
+      expectEqual(room.text, "success")
       try writer.write(Data(count: 4))
       let last = writer.room()
       #expect(!last.isCompleted)
       return last
     }
-    #expect(last.text == "success")
+    expectEqual(last.text, "success")
   }
 
   /// Reads a chunk, runs the body, and drops the iterator. A release build keeps a variable that is set to `nil` until the

@@ -40,14 +40,14 @@ private final class Connection: Sendable {
     connect()
     made.writer.finish()
 
-    #expect(log.entries == ["released, room"])
+    expectEqual(log.entries, ["released, room"])
   }
 
   @Test("A closure that replaces another releases it outside the lock")
   func replaced() {
     connect()
     connect()
-    #expect(log.entries.prefix(1) == ["released, room"])
+    expectEqual(log.entries.prefix(1), ["released, room"])
     made.writer.finish()
     withExtendedLifetime(made.stream) {}
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import FutureTreeHTTP
@@ -11,9 +12,9 @@ import Testing
     let sealed = content.sealed(as: "format", name: "name")
     let part = (Data("before".utf8) + sealed).dropFirst(6)
 
-    #expect(sealed.unsealed(as: "format", name: "name") == content)
-    #expect(part.unsealed(as: "format", name: "name") == content)
-    #expect(Data().sealed(as: "format").unsealed(as: "format") == Data())
+    expectEqual(sealed.unsealed(as: "format", name: "name"), content)
+    expectEqual(part.unsealed(as: "format", name: "name"), content)
+    expectEqual(Data().sealed(as: "format").unsealed(as: "format"), Data())
   }
 
   @Test("Content that was cut or changed at any byte is not read")

@@ -1,5 +1,6 @@
 import Foundation
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 /// RFC 3986, section 5.2.
@@ -17,7 +18,7 @@ import Testing
       ("../../", "http://a/"), ("../../g", "http://a/g"),
     ])
   func normal(reference: String, url: String) throws {
-    #expect(try HTTPURL(base).resolving(reference).absoluteString == url)
+    try expectEqual(HTTPURL(base).resolving(reference).absoluteString, url)
   }
 
   @Test(
@@ -31,14 +32,14 @@ import Testing
       ("g#s/../x", "http://a/b/c/g"),
     ])
   func abnormal(reference: String, url: String) throws {
-    #expect(try HTTPURL(base).resolving(reference).absoluteString == url)
+    try expectEqual(HTTPURL(base).resolving(reference).absoluteString, url)
   }
 
   @Test("Other schemes, and references that only look absolute, are refused")
   func schemes() throws {
     for reference in ["g:h", "http:g", "https:", "javascript:alert(1)", "file:///etc", "mailto:a@b"] {
       let error = #expect(throws: HTTPError.self, "\(reference)") { try HTTPURL(base).resolving(reference) }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
   }
 
@@ -48,7 +49,7 @@ import Testing
       let error = #expect(throws: HTTPError.self, "\(reference.debugDescription)") {
         try HTTPURL(base).resolving(reference)
       }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
   }
 
@@ -116,7 +117,7 @@ import Testing
         return parts[Int((state >> 33) % UInt64(parts.count))]
       }.joined()
       let url = try? base.resolving(received: reference)
-      if let strict = try? base.resolving(reference) { #expect(url == strict, "\(reference.debugDescription)") }
+      if let strict = try? base.resolving(reference) { expectEqual(url, strict, "\(reference.debugDescription)") }
       guard let url else { continue }
       accepted += 1
       let again = try? HTTPURL(url.absoluteString)
@@ -143,7 +144,7 @@ import Testing
     #expect(
       url.absoluteString == "http://example.com:8080/a%20b/c%2Fd/%C3%BC%3F%23%25%3B/@me:x/"
         + "?q=a%26b%3Dc%2Bd&all&none=&q=2&%C3%BC=%2F%3F")
-    #expect(try HTTPURL(url.absoluteString) == url)
+    try expectEqual(HTTPURL(url.absoluteString), url)
   }
 
   @Test("A URL without path and query is the root of its host, with the port of its scheme")
@@ -159,21 +160,21 @@ import Testing
 
     let parsed = try HTTPURL(built.absoluteString)
 
-    #expect(parsed == built)
-    #expect(parsed.path.dropFirst().split(separator: "/").map { $0.removingPercentEncoding } == [text, text])
+    expectEqual(parsed, built)
+    expectEqual(parsed.path.dropFirst().split(separator: "/").map { $0.removingPercentEncoding }, [text, text])
     let items = try #require(parsed.query).split(separator: "&").map { $0.split(separator: "=") }
-    #expect(items.map { $0.map(\.removingPercentEncoding) } == [[text, text], [text]])
+    expectEqual(items.map { $0.map(\.removingPercentEncoding) }, [[text, text], [text]])
   }
 
   @Test("Dot segments and invalid hosts are refused")
   func refused() throws {
     for segments in [["."], ["a", ".."], ["..", "a"]] {
       let error = #expect(throws: HTTPError.self) { try HTTPURL(host: "a", path: segments) }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
     for host in ["", "a:80", "user@a", "a/b", "a?b", "a#b", "[::1", "a b", "a\r\n", "a:", "127.1"] {
       let error = #expect(throws: HTTPError.self, "\(host.debugDescription)") { try HTTPURL(host: host) }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
     #expect(throws: HTTPError.self) { try HTTPURL(host: "a", port: 0) }
     #expect(throws: HTTPError.self) { try HTTPURL("http://a/").appending(path: [".."]) }
@@ -187,7 +188,7 @@ import Testing
       ("http://a/b", ["", "c"], "http://a/b//c"), ("http://a/b?q", [], "http://a/b?q"),
     ])
   func appendingPath(url: String, segments: [String], result: String) throws {
-    #expect(try HTTPURL(url).appending(path: segments).absoluteString == result)
+    try expectEqual(HTTPURL(url).appending(path: segments).absoluteString, result)
   }
 
   @Test("Items are appended to the query")

@@ -1,4 +1,5 @@
 import FutureTreeHTTP
+import TestSupport
 import Testing
 
 @Suite("HTTPURL") struct HTTPURLTests {
@@ -6,11 +7,11 @@ import Testing
   func parts() throws {
     let url = try HTTPURL("https://Example.com:8443/a%20b/c;d?x=1&y=%2F#part")
 
-    #expect(url.scheme == .https)
-    #expect(url.host == "example.com")
-    #expect(url.port == 8443)
-    #expect(url.path == "/a%20b/c;d")
-    #expect(url.query == "x=1&y=%2F")
+    expectEqual(url.scheme, .https)
+    expectEqual(url.host, "example.com")
+    expectEqual(url.port, 8443)
+    expectEqual(url.path, "/a%20b/c;d")
+    expectEqual(url.query, "x=1&y=%2F")
     #expect(url.origin == "https://example.com:8443")
     #expect(url.absoluteString == "https://example.com:8443/a%20b/c;d?x=1&y=%2F")
   }
@@ -38,7 +39,7 @@ import Testing
   func refused() {
     for text in Self.refused {
       let error = #expect(throws: HTTPError.self, "\(text.debugDescription)") { _ = try HTTPURL(text) }
-      #expect(error?.code == .invalidURL)
+      expectEqual(error?.code, .invalidURL)
     }
   }
 

@@ -17,9 +17,12 @@ struct NestedScopeTests {
 
     outer.cancel(reason: "closed")
 
-    #expect(inner.isEnded && log.entries == ["source: plain"] && outer.future.state == "pending")
+    #expect(inner.isEnded)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(outer.future.state, "pending")
     promise.complete(.cancelled)
-    #expect(inner.future.reason?.message == "closed" && outer.future.state == "cancelled")
+    expectEqual(inner.future.reason?.message, "closed")
+    expectEqual(outer.future.state, "cancelled")
   }
 
   @Test("A request to a nested scope does not reach the outer scope")
@@ -32,12 +35,14 @@ struct NestedScopeTests {
 
     inner.cancel()
 
-    #expect(log.entries == ["mine: plain"] && !outer.isEnded)
+    expectEqual(log.entries, ["mine: plain"])
+    #expect(!outer.isEnded)
     mine.complete(.cancelled)
-    #expect(inner.future.state == "cancelled" && outer.future.state == "pending")
+    expectEqual(inner.future.state, "cancelled")
+    expectEqual(outer.future.state, "pending")
     outer.end()
     other.succeed(1)
-    #expect(outer.future.state == "success(())")
+    expectEqual(outer.future.state, "success(())")
   }
 
   @Test("A nested scope of an ended scope has ended")
@@ -47,7 +52,8 @@ struct NestedScopeTests {
 
     let inner = outer.nested("inner")
 
-    #expect(inner.isEnded && inner.future.reason?.message == "the outer scope had ended")
+    #expect(inner.isEnded)
+    expectEqual(inner.future.reason?.message, "the outer scope had ended")
   }
 
   // MARK: - Pictures
@@ -60,7 +66,7 @@ struct NestedScopeTests {
     scope.nested("inner").run { payment.future.named("payment") }
 
     let names = Set(scope.future.tree().entries.map(\.name))
-    #expect(names == ["checkout", "open", "order", "inner", "payment"])
+    expectEqual(names, ["checkout", "open", "order", "inner", "payment"])
     #expect(order.future.tree().description.contains("└─ checkout"))
     withExtendedLifetime((scope, order, payment)) {}
   }

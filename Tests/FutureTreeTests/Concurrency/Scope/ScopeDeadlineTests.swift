@@ -22,15 +22,20 @@ struct ScopeDeadlineTests {
     scope.run { promise.future }
 
     clock.advance(by: .seconds(4))
-    #expect(scope.deadline?.remaining == .seconds(1) && log.entries == [])
+    expectEqual(scope.deadline?.remaining, .seconds(1))
+    expectEqual(log.entries, [])
     clock.advance(by: .seconds(1))
 
-    #expect(log.entries == ["source: plain"] && scope.isEnded && scope.future.state == "pending")
-    #expect(promise.cancelRequest?.reason.kind == .deadline && promise.cancelRequest?.reason.cause is TimeoutError)
+    expectEqual(log.entries, ["source: plain"])
+    #expect(scope.isEnded)
+    expectEqual(scope.future.state, "pending")
+    expectEqual(promise.cancelRequest?.reason.kind, .deadline)
+    #expect(promise.cancelRequest?.reason.cause is TimeoutError)
     promise.complete(.cancelled)
     let error = scope.future.outcomeIfCompleted?.error as? TimeoutError
-    #expect(error == TimeoutError(duration: .seconds(5)) && error?.name == "page")
-    #expect(scope.run { Future.succeeded(1) }.reason?.kind == .deadline)
+    expectEqual(error, TimeoutError(duration: .seconds(5)))
+    expectEqual(error?.name, "page")
+    expectEqual(scope.run { Future.succeeded(1) }.reason?.kind, .deadline)
   }
 
   @Test("With `succeeds`, the scope goes on, but does not commit")
@@ -40,7 +45,8 @@ struct ScopeDeadlineTests {
     scope.run { promise.future }
     clock.advance(by: .seconds(5))
 
-    #expect(scope.future.state == "success(())" && log.entries == ["source: plain"])
+    expectEqual(scope.future.state, "success(())")
+    expectEqual(log.entries, ["source: plain"])
     #expect(throws: (any Error).self) { try scope.commit() }
   }
 
@@ -52,7 +58,8 @@ struct ScopeDeadlineTests {
     clock.advance(by: .seconds(5))
     promise.succeed(1)
 
-    #expect(work.state == "success(1)" && scope.future.outcomeIfCompleted?.error is TimeoutError)
+    expectEqual(work.state, "success(1)")
+    #expect(scope.future.outcomeIfCompleted?.error is TimeoutError)
   }
 
   @Test("A scope that is settled in time cancels its timer")
@@ -61,12 +68,14 @@ struct ScopeDeadlineTests {
     let promise = Promise<Int>()
     scope.run { promise.future }
     scope.end()
-    #expect(clock.timerCount == 1)
+    expectEqual(clock.timerCount, 1)
     promise.succeed(1)
 
-    #expect(scope.future.state == "success(())" && clock.timerCount == 0 && scope.deadline == nil)
+    expectEqual(scope.future.state, "success(())")
+    expectEqual(clock.timerCount, 0)
+    #expect(scope.deadline == nil)
     scope.deadline = .after(.seconds(1), clock: clock)
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("The deadline of an ended scope applies to its work in flight")
@@ -77,7 +86,8 @@ struct ScopeDeadlineTests {
     scope.end()
     clock.advance(by: .seconds(5))
 
-    #expect(scope.future.outcomeIfCompleted?.error is TimeoutError && log.entries == ["source: plain"])
+    #expect(scope.future.outcomeIfCompleted?.error is TimeoutError)
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A deadline can be moved, removed and set later", arguments: [true, false])
@@ -85,14 +95,14 @@ struct ScopeDeadlineTests {
     let scope = scope(5)
     clock.advance(by: .seconds(4))
     scope.deadline = isRemoved ? nil : .after(.seconds(5), clock: clock)
-    #expect(clock.timerCount == (isRemoved ? 0 : 1))
+    expectEqual(clock.timerCount, (isRemoved ? 0 : 1))
     clock.advance(by: .seconds(4))
     #expect(!scope.isEnded)
     scope.deadline = .after(.seconds(1), clock: clock)
     clock.advance(by: .seconds(1))
 
     let error = scope.future.outcomeIfCompleted?.error as? TimeoutError
-    #expect(error == TimeoutError(duration: .seconds(9)))
+    expectEqual(error, TimeoutError(duration: .seconds(9)))
   }
 
   @Test("A deadline in the past passes at once")
@@ -110,12 +120,14 @@ struct ScopeDeadlineTests {
     let promise = source(log, answering: .complete(.cancelled))
     inner.run { promise.future }
 
-    #expect(inner.deadline?.remaining == .seconds(min(seconds, 5)) && outer.deadline?.remaining == .seconds(5))
+    expectEqual(inner.deadline?.remaining, .seconds(min(seconds, 5)))
+    expectEqual(outer.deadline?.remaining, .seconds(5))
     clock.advance(by: .seconds(5))
 
     // The inner scope failed at its own deadline, or was cancelled at that of the outer scope.
     #expect(inner.future.state.hasPrefix(seconds == 1 ? "failure" : "cancelled"))
-    #expect(promise.cancelRequest?.reason.kind == .deadline && outer.future.outcomeIfCompleted?.error is TimeoutError)
+    expectEqual(promise.cancelRequest?.reason.kind, .deadline)
+    #expect(outer.future.outcomeIfCompleted?.error is TimeoutError)
   }
 
   @Test("Undos have no deadline but their own, and a deadline that passes while they run changes nothing")
@@ -131,7 +143,8 @@ struct ScopeDeadlineTests {
     #expect(undo.cancelRequest == nil)
     undo.succeed(())
 
-    #expect(scope.future.reason?.message == "closed" && scope.undoneCount == 1)
+    expectEqual(scope.future.reason?.message, "closed")
+    expectEqual(scope.undoneCount, 1)
   }
 
   @Test("A failed undo has the missed deadline as its cause")
@@ -147,9 +160,9 @@ struct ScopeDeadlineTests {
   func ambient() {
     let (scope, free) = (scope(5), CancelScope())
     scope.run {
-      #expect(CancelScope.currentDeadline?.remaining == .seconds(5))
+      expectEqual(CancelScope.currentDeadline?.remaining, .seconds(5))
       free.run {
-        #expect(CancelScope.currentDeadline?.remaining == .seconds(5))
+        expectEqual(CancelScope.currentDeadline?.remaining, .seconds(5))
         return Future.succeeded(1)
       }
       return Future.succeeded(1)
@@ -164,13 +177,16 @@ struct ScopeDeadlineTests {
   @Test("`withCancelScope` throws TimeoutError, and its body and tasks know the deadline")
   func body() async throws {
     let error = await #expect(throws: TimeoutError.self) { try await self.awaitsTooLong() }
-    #expect(error?.duration == .seconds(5) && error?.name == "page" && clock.timerCount == 0)
+    expectEqual(error?.duration, .seconds(5))
+    expectEqual(error?.name, "page")
+    expectEqual(clock.timerCount, 0)
   }
 
   private func awaitsTooLong() async throws {
     try await withCancelScope("page", deadline: .after(.seconds(5), clock: clock)) { [clock, log] scope in
       let inTask = await Task { CancelScope.currentDeadline?.remaining }.value
-      #expect(inTask == .seconds(5) && CancelScope.currentDeadline?.remaining == .seconds(5))
+      expectEqual(inTask, .seconds(5))
+      expectEqual(CancelScope.currentDeadline?.remaining, .seconds(5))
       let promise = source(log, answering: .complete(.cancelled))
       let work = scope.run { promise.future }
       onAnotherThread { clock.advance(by: .seconds(5)) }
@@ -183,8 +199,8 @@ struct ScopeDeadlineTests {
     try await withCancelScope(deadline: .after(.seconds(5), clock: clock)) { [clock] _ in
       let deadline = seconds.map { FutureDeadline.after(.seconds($0), clock: clock) }
       try await withCancelScope(deadline: deadline) { scope in
-        #expect(scope.deadline?.remaining == .seconds(min(seconds ?? 5, 5)))
-        #expect(CancelScope.currentDeadline?.remaining == scope.deadline?.remaining)
+        expectEqual(scope.deadline?.remaining, .seconds(min(seconds ?? 5, 5)))
+        expectEqual(CancelScope.currentDeadline?.remaining, scope.deadline?.remaining)
       }
     }
   }
@@ -197,14 +213,14 @@ struct ScopeDeadlineTests {
       onAnotherThread { clock.advance(by: .seconds(5)) }
       return try await scope.future.map { 7 }.value
     }
-    #expect(value == 7)
+    expectEqual(value, 7)
   }
 
   @Test("A dropped scope cancels its timer")
   func dropped() {
     do { withExtendedLifetime(scope(5)) {} }
 
-    #expect(clock.timerCount == 0)
+    expectEqual(clock.timerCount, 0)
   }
 
   @Test("The end of a scope and its deadline on two threads: one outcome, and no timer is left")
@@ -214,7 +230,8 @@ struct ScopeDeadlineTests {
     } _: {
       [{ (round: Round) in round.scope.end() }, { (round: Round) in round.clock.advance(by: .seconds(5)) }]
     } check: { round, _ in
-      #expect(round.scope.future.isCompleted && round.clock.timerCount == 0)
+      #expect(round.scope.future.isCompleted)
+      expectEqual(round.clock.timerCount, 0)
     }
   }
 

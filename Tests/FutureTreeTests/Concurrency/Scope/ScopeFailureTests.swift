@@ -16,7 +16,8 @@ struct ScopeFailureTests {
     scope.run { other.future }
     scope.run { Future<Int>.failed(Oops()) }
 
-    #expect(!scope.isEnded && log.entries == [])
+    #expect(!scope.isEnded)
+    expectEqual(log.entries, [])
   }
 
   @Test("The first failure cancels the other work, with the failure as the cause, and is that of the scope")
@@ -26,20 +27,22 @@ struct ScopeFailureTests {
     scope.run { other.future }
     failing.fail(Oops("first"))
 
-    #expect(scope.isEnded && scope.future.state == "pending")
+    #expect(scope.isEnded)
+    expectEqual(scope.future.state, "pending")
     let reason = other.cancelRequest?.reason
-    #expect(reason?.kind == .scopeEnded && reason?.cause as? Oops == Oops("first"))
+    expectEqual(reason?.kind, .scopeEnded)
+    expectEqual(reason?.cause as? Oops, Oops("first"))
     other.fail(Oops("second"))
-    #expect(scope.future.state == "failure(first)")
-    #expect(scope.run { Future.succeeded(1) }.reason?.cause as? Oops == Oops("first"))
+    expectEqual(scope.future.state, "failure(first)")
+    expectEqual(scope.run { Future.succeeded(1) }.reason?.cause as? Oops, Oops("first"))
   }
 
   @Test("Work that fails before another begins")
   func atOnce() {
     scope.run { Future<Int>.failed(Oops()) }
 
-    #expect(scope.future.state == "failure(oops)")
-    #expect(scope.run { Future.succeeded(1) }.state == "cancelled")
+    expectEqual(scope.future.state, "failure(oops)")
+    expectEqual(scope.run { Future.succeeded(1) }.state, "cancelled")
   }
 
   @Test("Work that is cancelled has not failed")
@@ -58,7 +61,7 @@ struct ScopeFailureTests {
     scope.cancel(reason: "closed")
     promise.fail(Oops())
 
-    #expect(scope.future.reason?.message == "closed")
+    expectEqual(scope.future.reason?.message, "closed")
   }
 
   @Test("A failure of work in flight after the end counts")
@@ -69,7 +72,8 @@ struct ScopeFailureTests {
     scope.end()
     failing.fail(Oops())
 
-    #expect(scope.future.state == "failure(oops)" && log.entries == ["source: plain"])
+    expectEqual(scope.future.state, "failure(oops)")
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A nested scope that fails is work that has failed")
@@ -79,8 +83,9 @@ struct ScopeFailureTests {
     let inner = scope.nested("inner")
     inner.run { Future<Int>.failed(Oops()) }
 
-    #expect(inner.future.state == "failure(oops)" && scope.future.state == "failure(oops)")
-    #expect(log.entries == ["source: plain"])
+    expectEqual(inner.future.state, "failure(oops)")
+    expectEqual(scope.future.state, "failure(oops)")
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("A nested scope can continue where the outer one does not")
@@ -98,7 +103,8 @@ struct ScopeFailureTests {
     scope.run { failing.future }
     failing.fail(Oops())
 
-    #expect(log.entries == ["undone"] && scope.future.state == "failure(oops)")
+    expectEqual(log.entries, ["undone"])
+    expectEqual(scope.future.state, "failure(oops)")
     #expect(throws: (any Error).self) { try scope.commit() }
   }
 
@@ -108,14 +114,15 @@ struct ScopeFailureTests {
     scope.run { Future<Int>.failed(Oops("work")) }
 
     let error = scope.future.outcomeIfCompleted?.error as? UndoFailed
-    #expect(error?.cause as? Oops == Oops("work") && error?.failures.count == 1)
+    expectEqual(error?.cause as? Oops, Oops("work"))
+    expectEqual(error?.failures.count, 1)
   }
 
   @Test("A step with an undo that fails is work that fails")
   func step() {
     scope.undo(of: Future<Int>.failed(Oops())) { _ in Future.succeeded }
 
-    #expect(scope.future.state == "failure(oops)")
+    expectEqual(scope.future.state, "failure(oops)")
   }
 
   @Test("`withCancelScope` throws the first failure, whatever the body throws or returns", arguments: [true, false])
@@ -128,7 +135,7 @@ struct ScopeFailureTests {
         if awaits { _ = try await waiting.value }
       }
     }
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
   }
 
   @Test("Failures on two threads: one is that of the scope, and both works have ended")

@@ -14,14 +14,17 @@ struct ScopeTests {
     let promises = [source(log, "a"), source(log, "b")]
     let work = promises.map { promise in scope.run { promise.future } }
 
-    #expect(scope.future.state == "pending" && !scope.isEnded)
+    expectEqual(scope.future.state, "pending")
+    #expect(!scope.isEnded)
     promises[0].succeed(1)
     scope.end()
-    #expect(scope.future.state == "pending" && scope.isEnded)
+    expectEqual(scope.future.state, "pending")
+    #expect(scope.isEnded)
     promises[1].fail(Oops())
 
-    #expect(scope.future.state == "success(())" && work.states() == ["success(1)", "failure(oops)"])
-    #expect(log.entries == [])
+    expectEqual(scope.future.state, "success(())")
+    expectEqual(work.states(), ["success(1)", "failure(oops)"])
+    expectEqual(log.entries, [])
   }
 
   @Test("A request reaches all work, also where others wait, and the scope waits for it")
@@ -35,11 +38,17 @@ struct ScopeTests {
     let receipt = scope.cancel(reason: "closed")
 
     // The scope, its own source and two sources.
-    #expect(receipt == preview && receipt.effect == .delivered && receipt.reached == 4 && receipt.handlers == 3)
-    #expect(log.entries.sorted() == ["a: plain", "b: plain"] && scope.isEnded && scope.future.state == "pending")
+    expectEqual(receipt, preview)
+    expectEqual(receipt.effect, .delivered)
+    expectEqual(receipt.reached, 4)
+    expectEqual(receipt.handlers, 3)
+    expectEqual(log.entries.sorted(), ["a: plain", "b: plain"])
+    #expect(scope.isEnded)
+    expectEqual(scope.future.state, "pending")
     promises[0].complete(.cancelled)
     promises[1].succeed(1)
-    #expect(scope.future.reason?.message == "closed" && outside.state == "cancelled")
+    expectEqual(scope.future.reason?.message, "closed")
+    expectEqual(outside.state, "cancelled")
   }
 
   @Test("The scope is no consumer: it withholds no request to its work, and its polite request stops at consumers")
@@ -49,15 +58,18 @@ struct ScopeTests {
     let work = promises.map { promise in scope.run { promise.future } }
     let (outside, alone) = (work[0].map { $0 }, work[1].map { $0 })
 
-    #expect(work[0].tree().entries[0].consumers == 1)
-    #expect(alone.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)
+    expectEqual(work[0].tree().entries[0].consumers, 1)
+    expectEqual(alone.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)
     log.clear()
-    #expect(scope.cancel(.doNotForwardIfOthersWaiting).effect == .delivered)  // Its own source.
-    #expect(log.entries == [] && outside.state == "pending" && scope.isEnded && scope.future.state == "pending")
+    expectEqual(scope.cancel(.doNotForwardIfOthersWaiting).effect, .delivered)  // Its own source.
+    expectEqual(log.entries, [])
+    expectEqual(outside.state, "pending")
+    #expect(scope.isEnded)
+    expectEqual(scope.future.state, "pending")
     outside.cancel(.doNotForwardIfOthersWaiting)
-    #expect(log.entries == ["a: ifOthers"])
+    expectEqual(log.entries, ["a: ifOthers"])
     for promise in promises { promise.complete(.cancelled) }
-    #expect(scope.future.state == "cancelled")
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test("An ended scope refuses work, and does not call the body")
@@ -71,10 +83,13 @@ struct ScopeTests {
     let refused = [ended, cancelled].map { scope in scope.run { log("body", passing: Future.succeeded(1)) } }
 
     #expect(log.entries == [] && refused[0].outcomeIfCompleted?.error as? ScopeEnded == ScopeEnded("page"))
-    #expect(refused[1].reason?.message == "closed")
-    #expect(!ended.add(other.future) && other.future.state == "pending" && other.future.cancelRequest == nil)
-    #expect(ended.future.state == "success(())" && cancelled.future.state == "cancelled")
-    #expect(ended.end() == ended.future)  // Ending it again changes nothing.
+    expectEqual(refused[1].reason?.message, "closed")
+    #expect(!ended.add(other.future))
+    expectEqual(other.future.state, "pending")
+    #expect(other.future.cancelRequest == nil)
+    expectEqual(ended.future.state, "success(())")
+    expectEqual(cancelled.future.state, "cancelled")
+    expectEqual(ended.end(), ended.future)  // Ending it again changes nothing.
   }
 
   @Test("A body that throws fails its work, and the scope continues")
@@ -83,8 +98,9 @@ struct ScopeTests {
 
     let work: Future<Int> = scope.run { throw Oops() }
 
-    #expect(work.state == "failure(oops)" && !scope.isEnded)
-    #expect(scope.end().state == "success(())")
+    expectEqual(work.state, "failure(oops)")
+    #expect(!scope.isEnded)
+    expectEqual(scope.end().state, "success(())")
   }
 
   @Test("The policy of the end: the work is asked to cancel, and the scope succeeds when it has completed")
@@ -95,9 +111,10 @@ struct ScopeTests {
 
     scope.end()
 
-    #expect(log.entries == ["source: plain"] && promise.cancelRequest?.reason.message == "the scope ended")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, "the scope ended")
     promise.complete(.cancelled)
-    #expect(scope.future.state == "success(())")
+    expectEqual(scope.future.state, "success(())")
   }
 
   /// A point of the call of `run`, at which another part of the program ends the scope.
@@ -129,11 +146,11 @@ struct ScopeTests {
       if moment == .inWork { end() }
     }
 
-    #expect(log.entries == ["source: plain"])
-    #expect(promise.cancelRequest?.reason.message == (isEnded ? "the scope ended" : "closed"))
-    #expect(scope.future.state == "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(promise.cancelRequest?.reason.message, (isEnded ? "the scope ended" : "closed"))
+    expectEqual(scope.future.state, "pending")
     promise.complete(.cancelled)
-    #expect(scope.future.state == (isEnded ? "success(())" : "cancelled"))
+    expectEqual(scope.future.state, (isEnded ? "success(())" : "cancelled"))
   }
 
   @Test("Nested scopes and steps that begin while the scope is ended are asked as well")
@@ -152,9 +169,9 @@ struct ScopeTests {
     }
     scope.undo(of: step.future) { _ in Future.succeeded }
 
-    #expect(log.entries.sorted() == ["blocker: plain", "step: plain", "work: plain"])
+    expectEqual(log.entries.sorted(), ["blocker: plain", "step: plain", "work: plain"])
     for promise in [work, step, blocker] { promise.complete(.cancelled) }
-    #expect(scope.future.state == "success(())")
+    expectEqual(scope.future.state, "success(())")
   }
 
   @Test("A scope that waits for its work asks nothing when it is ended in the body of `run`")
@@ -167,9 +184,10 @@ struct ScopeTests {
       return promise.future
     }
 
-    #expect(log.entries == [] && scope.future.state == "pending")
+    expectEqual(log.entries, [])
+    expectEqual(scope.future.state, "pending")
     promise.succeed(1)
-    #expect(scope.future.state == "success(())")
+    expectEqual(scope.future.state, "success(())")
   }
 
   @Test("Force and detaching complete the future at once, and the scope ends behind it", arguments: [true, false])
@@ -178,14 +196,15 @@ struct ScopeTests {
     let promise = source(log)
     scope.run { promise.future }
 
-    #expect(scope.cancel(isForced ? .forceImmediately : .doNotForwardRequest).effect == .completed)
+    expectEqual(scope.cancel(isForced ? .forceImmediately : .doNotForwardRequest).effect, .completed)
 
-    #expect(scope.future.state == "cancelled" && scope.isEnded)
-    #expect(log.entries == (isForced ? ["source: plain"] : []))
+    expectEqual(scope.future.state, "cancelled")
+    #expect(scope.isEnded)
+    expectEqual(log.entries, (isForced ? ["source: plain"] : []))
     let settled = scope.tracked.settled
-    #expect(settled.state == "pending")
+    expectEqual(settled.state, "pending")
     promise.succeed(1)
-    #expect(settled.state == "success(())")
+    expectEqual(settled.state, "success(())")
   }
 
   @Test("A request that arrives while the scope waits for its work cancels it")
@@ -198,7 +217,8 @@ struct ScopeTests {
     scope.cancel(reason: "too slow")
     promise.complete(.cancelled)
 
-    #expect(log.entries == ["source: plain"] && scope.future.reason?.message == "too slow")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(scope.future.reason?.message, "too slow")
   }
 
   @Test("Work that a handler begins while the scope is asked is refused")
@@ -215,7 +235,8 @@ struct ScopeTests {
     scope.cancel(reason: "closed")
 
     // Handlers run furthest upstream first: the order of the sources of a scope is not defined.
-    #expect(late.value?.isCompleted == true && scope.future.state == "cancelled")
+    expectEqual(late.value?.isCompleted, true)
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test("Work that is added after a request to the future of the scope receives it")
@@ -226,12 +247,12 @@ struct ScopeTests {
     scope.end()
     let (late, before) = (source(log, "late"), scope.future.cancel())
 
-    #expect(before.effect == .delivered)
+    expectEqual(before.effect, .delivered)
     scope.undo(of: late.future) { _ in Future.succeeded }  // A step is tracked until the scope is settled.
-    #expect(log.entries == ["blocker: plain", "late: plain"])
+    expectEqual(log.entries, ["blocker: plain", "late: plain"])
     blocker.complete(.cancelled)
     late.complete(.cancelled)
-    #expect(scope.future.state == "cancelled")
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test("A polite request is withheld at a later step with other consumers, and the scope waits for it")
@@ -244,12 +265,15 @@ struct ScopeTests {
     let outside = late.future.map { $0 }
 
     scope.undo(of: late.future) { _ in Future.succeeded }
-    #expect(log.entries == ["blocker: ifOthers"] && scope.future.state == "pending")
+    expectEqual(log.entries, ["blocker: ifOthers"])
+    expectEqual(scope.future.state, "pending")
     blocker.complete(.cancelled)
-    #expect(scope.future.state == "pending")
+    expectEqual(scope.future.state, "pending")
     late.succeed(1)
 
-    #expect(outside.state == "success(1)" && scope.undoneCount == 1 && scope.future.state == "cancelled")
+    expectEqual(outside.state, "success(1)")
+    expectEqual(scope.undoneCount, 1)
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test("Work that waits for the scope is refused")
@@ -262,7 +286,8 @@ struct ScopeTests {
     scope.undo(of: waiting) { [log] _ in log("undone", passing: Future.succeeded) }
     scope.end()
 
-    #expect(waiting.state == "success(1)" && log.entries == ["undone"])
+    expectEqual(waiting.state, "success(1)")
+    expectEqual(log.entries, ["undone"])
   }
 
   @Test("Dropping a scope cancels it")
@@ -274,9 +299,10 @@ struct ScopeTests {
 
     scope = nil
 
-    #expect(log.entries == ["source: plain"] && future.state == "pending")
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(future.state, "pending")
     promise.complete(.cancelled)
-    #expect(future.reason?.message == "the scope was deallocated")
+    expectEqual(future.reason?.message, "the scope was deallocated")
   }
 
   @Test("An ended scope that is dropped still settles, and nothing is retained")
@@ -291,9 +317,11 @@ struct ScopeTests {
       scope.run { promise.future }
       scope.end()
     }
-    #expect(core != nil && log.entries == [])
+    #expect(core != nil)
+    expectEqual(log.entries, [])
     promise.succeed(1)
-    #expect(core == nil && endings.entries == ["succeeded"])
+    #expect(core == nil)
+    expectEqual(endings.entries, ["succeeded"])
   }
 
   @Test("A scope holds the work in flight, not the work that was. Law 21 (bounded memory)")
@@ -307,10 +335,10 @@ struct ScopeTests {
       promise.succeed(number)
     }
 
-    #expect(scope.future.tree().entries.count == 3)
+    expectEqual(scope.future.tree().entries.count, 3)
     #expect(scope.core.node.slotCount < 20)
     scope.end()
     blocker.succeed(1)
-    #expect(scope.future.state == "success(())")
+    expectEqual(scope.future.state, "success(())")
   }
 }

@@ -24,11 +24,12 @@ struct ScopeUndoTests {
     for index in [1, 2] { promises[index].promise.succeed(index) }
 
     scope.end()
-    #expect(log.entries == [])
+    expectEqual(log.entries, [])
     promises[0].promise.succeed(0)
 
-    #expect(log.entries == ["undo a 0", "undo c 2", "undo b 1"])
-    #expect(scope.undoneCount == 3 && scope.future.state == "success(())")
+    expectEqual(log.entries, ["undo a 0", "undo c 2", "undo b 1"])
+    expectEqual(scope.undoneCount, 3)
+    expectEqual(scope.future.state, "success(())")
   }
 
   @Test("A committed scope undoes nothing, also if it is cancelled later")
@@ -42,7 +43,9 @@ struct ScopeUndoTests {
     scope.cancel()
     promise.complete(.cancelled)
 
-    #expect(log.entries == ["source: plain"] && scope.future.state == "cancelled" && scope.undoneCount == 0)
+    expectEqual(log.entries, ["source: plain"])
+    expectEqual(scope.future.state, "cancelled")
+    expectEqual(scope.undoneCount, 0)
   }
 
   @Test("After a request, a scope does not commit, and its undos run", arguments: [true, false])
@@ -55,9 +58,10 @@ struct ScopeUndoTests {
     scope.cancel(reason: "closed")
 
     #expect(throws: FutureCancelled.self) { try scope.commit() }
-    #expect(log.entries == ["source: plain"])
+    expectEqual(log.entries, ["source: plain"])
     promise.complete(.cancelled)
-    #expect(log.entries == ["source: plain", "undo a 1"] && scope.future.state == "cancelled")
+    expectEqual(log.entries, ["source: plain", "undo a 1"])
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test(
@@ -71,7 +75,8 @@ struct ScopeUndoTests {
     scope.cancel(options)
     promise.succeed(7)
 
-    #expect(log.entries == ["source: plain", "undo a 7"] && scope.future.state == "cancelled")
+    expectEqual(log.entries, ["source: plain", "undo a 7"])
+    expectEqual(scope.future.state, "cancelled")
   }
 
   @Test("Steps that fail or are cancelled are not undone")
@@ -80,7 +85,8 @@ struct ScopeUndoTests {
     step(scope, "a", .failed(Oops()))
     step(scope, "b", .cancelled("gone"))
 
-    #expect(scope.end().state == "success(())" && log.entries == [])
+    expectEqual(scope.end().state, "success(())")
+    expectEqual(log.entries, [])
   }
 
   @Test("Undos run one at a time, and no request reaches them", arguments: CancelEverywhere.allOptions)
@@ -96,13 +102,18 @@ struct ScopeUndoTests {
 
     scope.end()
     let names = { scope.future.tree().entries.map(\.name) }
-    #expect(names().contains("undo second") && scope.future.state == "pending" && log.entries == [])
+    #expect(names().contains("undo second"))
+    expectEqual(scope.future.state, "pending")
+    expectEqual(log.entries, [])
     scope.cancel(options)
-    #expect(log.entries == [] && names().contains("undo second") == !scope.future.isCompleted)
+    expectEqual(log.entries, [])
+    expectEqual(names().contains("undo second"), !scope.future.isCompleted)
     undo.succeed(())
 
-    #expect(log.entries == ["undo first 1"] && scope.undoneCount == 2 && scope.future.isCompleted)
-    #expect(scope.tracked.settled.state == "success(())")
+    expectEqual(log.entries, ["undo first 1"])
+    expectEqual(scope.undoneCount, 2)
+    #expect(scope.future.isCompleted)
+    expectEqual(scope.tracked.settled.state, "success(())")
   }
 
   @Test("An undo that takes too long is asked to cancel and counts as failed. The others run")
@@ -115,11 +126,12 @@ struct ScopeUndoTests {
 
     clock.advance(by: .seconds(3))
 
-    #expect(log.entries == ["slow undo: ifOthers", "undo first 1"])
+    expectEqual(log.entries, ["slow undo: ifOthers", "undo first 1"])
     let failed = try #require(scope.future.outcomeIfCompleted?.error as? UndoFailed)
-    #expect(failed.undone == 1 && failed.failures.map(\.name) == ["second"])
+    expectEqual(failed.undone, 1)
+    expectEqual(failed.failures.map(\.name), ["second"])
     #expect(failed.failures[0].error is TimeoutError && clock.timerCount == 0)
-    #expect("\(failed)" == "Undos failed (1 of 2): second. See `failures`, and undo these steps by hand.")
+    expectEqual("\(failed)", "Undos failed (1 of 2): second. See `failures`, and undo these steps by hand.")
   }
 
   @Test("Undos that fail, throw or are cancelled are reported, and the others run")
@@ -132,8 +144,9 @@ struct ScopeUndoTests {
     scope.cancel(reason: "closed")
 
     let failed = try #require(scope.future.outcomeIfCompleted?.error as? UndoFailed)
-    #expect(failed.undone == 1 && failed.failures.map(\.name) == ["cancelled", "throws", "fails"])
-    #expect(failed.failures.map { "\($0.error)" }.suffix(2) == ["throws", "fails"])
+    expectEqual(failed.undone, 1)
+    expectEqual(failed.failures.map(\.name), ["cancelled", "throws", "fails"])
+    expectEqual(failed.failures.map { "\($0.error)" }.suffix(2), ["throws", "fails"])
     #expect(throws: FutureCancelled.self) { try scope.commit() }
   }
 
@@ -149,7 +162,8 @@ struct ScopeUndoTests {
     }
     scope.end()
 
-    #expect(count.value == 10_000 && scope.undoneCount == 10_000)
+    expectEqual(count.value, 10_000)
+    expectEqual(scope.undoneCount, 10_000)
   }
 
   @Test("The undos of a nested scope that committed become those of the outer scope")
@@ -161,11 +175,12 @@ struct ScopeUndoTests {
     step(inner, "second", .succeeded(3))
     try inner.commit()
     inner.end()
-    #expect(inner.future.state == "success(())" && log.entries == [])
+    expectEqual(inner.future.state, "success(())")
+    expectEqual(log.entries, [])
 
     outer.end()
 
-    #expect(log.entries == ["undo second 3", "undo first 2", "undo outer 1"])
+    expectEqual(log.entries, ["undo second 3", "undo first 2", "undo outer 1"])
   }
 
   @Test("The undos of an outer and a nested scope run in the reverse order of success")
@@ -181,7 +196,7 @@ struct ScopeUndoTests {
 
     outer.end()
 
-    #expect(log.entries == ["undo fourth 4", "undo third 3", "undo second 2", "undo first 1"])
+    expectEqual(log.entries, ["undo fourth 4", "undo third 3", "undo second 2", "undo first 1"])
   }
 
   @Test("A nested scope without a commit undoes its own steps, and the outer scope waits for them")
@@ -194,10 +209,12 @@ struct ScopeUndoTests {
 
     inner.end()
     outer.cancel(.forceImmediately)
-    #expect(outer.future.state == "cancelled" && log.entries == [])
+    expectEqual(outer.future.state, "cancelled")
+    expectEqual(log.entries, [])
     undo.succeed(())
 
-    #expect(log.entries == ["undo outer 2"] && inner.undoneCount == 1)
+    expectEqual(log.entries, ["undo outer 2"])
+    expectEqual(inner.undoneCount, 1)
   }
 
   @Test("An undo may use the scope: it has ended, and refuses")
@@ -224,7 +241,7 @@ struct ScopeUndoTests {
 
     promise.succeed(5)
 
-    #expect(log.entries == ["undo late 5"])
+    expectEqual(log.entries, ["undo late 5"])
   }
 
   @Test("Cancelled everywhere: each step that succeeded is undone or committed")

@@ -24,7 +24,8 @@ struct WithCancelScopeTests {
     promise.succeed(1)
     try await task.value
 
-    #expect(result.value == 7 && log.entries == [])
+    expectEqual(result.value, 7)
+    expectEqual(log.entries, [])
   }
 
   @Test("A body that throws cancels the work, and its error is thrown when the work and the undos have completed")
@@ -38,8 +39,8 @@ struct WithCancelScopeTests {
         throw Oops()
       }
     }
-    #expect(log.entries == ["source: plain", "undone"])
-    #expect(promise.cancelRequest?.reason.message == "the body of the scope threw Oops")
+    expectEqual(log.entries, ["source: plain", "undone"])
+    expectEqual(promise.cancelRequest?.reason.message, "the body of the scope threw Oops")
   }
 
   @Test("A commit keeps the steps")
@@ -49,7 +50,8 @@ struct WithCancelScopeTests {
       try scope.commit()
       return try await step.value
     }
-    #expect(value == 1 && log.entries == [])
+    expectEqual(value, 1)
+    expectEqual(log.entries, [])
   }
 
   @Test("Failed undos are reported with the error of the body")
@@ -60,7 +62,8 @@ struct WithCancelScopeTests {
         throw Oops("body")
       }
     }
-    #expect(error?.cause as? Oops == Oops("body") && error?.failures.map(\.name) == ["order"])
+    expectEqual(error?.cause as? Oops, Oops("body"))
+    expectEqual(error?.failures.map(\.name), ["order"])
   }
 
   @Test("A scope that was cancelled throws, unless it committed", arguments: [true, false])
@@ -73,7 +76,7 @@ struct WithCancelScopeTests {
       }
     }
     if commits {
-      #expect(try await body() == 7)
+      try await expectEqual(body(), 7)
     } else {
       await #expect(throws: FutureCancelled.self) { try await body() }
     }
@@ -94,7 +97,7 @@ struct WithCancelScopeTests {
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(log.count == 1)
+    expectEqual(log.count, 1)
   }
 
   @Test("A task that is cancelled while it waits for the end cancels the work")
@@ -111,7 +114,7 @@ struct WithCancelScopeTests {
     task.cancel()
 
     await #expect(throws: FutureCancelled.self) { try await task.value }
-    #expect(log.entries == ["source: ifOthers"])
+    expectEqual(log.entries, ["source: ifOthers"])
   }
 
   @Test("It stays on the actor of its caller")
