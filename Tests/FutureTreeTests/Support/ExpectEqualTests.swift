@@ -8,7 +8,7 @@ struct ExpectEqualTests {
     withKnownIssue {
       expectEqual("a", "b", "the letters")
     } matching: { issue in
-      issue.comments.map(\.rawValue) == ["\"a\" is not \"b\"\nthe letters"] && issue.sourceLocation?.line == 10
+      issue.comments.map(\.rawValue) == ["\"a\" is not \"b\"\nthe letters"] && issue.sourceLocation?.line == 9
     }
   }
 
