@@ -204,13 +204,13 @@ extension Node {
     }
   }
 
-  /// Ends as `.cancelled` now, if it still waits for `input`.
+  /// Ends as `.cancelled` now, if it still waits for `input`, and not only to be ordered after it.
   ///
   /// - Parameter left: Receives the other futures that it waited for.
-  /// - Returns: Whether the caller owns the body, or `nil` if this future did not wait for `input`.
+  /// - Returns: Whether the caller owns the body, or `nil` if this future did not end.
   func endEarly(waitingFor input: Node, reason: CancellationReason, leaving left: inout [Link]) -> Bool? {
     lock.withLock {
-      guard state.isPending else { return nil }
+      guard state.isPending, !state.createdBy.onlyOrders else { return nil }
       if state.createdBy.isJoin {
         let links = Array(waitsFor)
         let others = links.filter { $0.node !== input }

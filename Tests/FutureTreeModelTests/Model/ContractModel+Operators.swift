@@ -17,6 +17,7 @@ extension ContractModel {
     case .pass: finish(future, outcome, isOwn: false)
     case .body, .bodyThenPass: begin(future, outcome)
     case .gather: gather(future)
+    case .wait: break
     case .decide: decide(future, outcome)
     }
   }

@@ -22,6 +22,11 @@ extension ContractModel {
       propagation.receipt.handlers += 1  // A pause has one handler, which cancels its timer.
       return finish(call.future, .cancelled(reason: call.request.reason))
     }
+    if nodes[call.future].operation == .open, nodes[call.future].outcome == nil {
+      propagation.receipt.handlers += 1
+      let scope = scopes.firstIndex { $0.open == call.future }!
+      return endScope(scope, asked: call.request.reason)
+    }
     if nodes[call.future].leavesQueue {
       propagation.receipt.handlers += 1
       return leaveQueue(call.future, call.request)
@@ -227,7 +232,9 @@ extension ContractModel {
   }
 
   private mutating func endBranch(_ future: Int, _ propagation: inout CancellationPropagation) {
-    guard nodes[future].outcome == nil, !nodes[future].isCleaningUp, let asked = nodes[future].asked else { return }
+    guard nodes[future].outcome == nil, !nodes[future].isCleaningUp, nodes[future].operation != .scope,
+      let asked = nodes[future].asked
+    else { return }
     tally[.others] += 1
     propagation.arrivals[future].fate = .endedEarly
     if nodes[future].isCounted {

@@ -67,6 +67,9 @@ struct ContractModel {
     /// The queue whose body returned the future.
     case queue
     case grace(Int)
+    /// A scope, of its own future.
+    case scope(Int)
+    case work(Int, scope: Int)
   }
 
   struct Handler {
@@ -123,6 +126,7 @@ struct ContractModel {
   var timers: [Timer] = []
   var queue = Queue()
   var graces: [Grace] = []
+  var scopes: [Scope] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
   var tally = LawTally()
@@ -131,7 +135,8 @@ struct ContractModel {
 
   enum Mistake: CaseIterable {
     case ignoresShared, ignoresNewConsumersWhileLingering, callsHandlersFirstInstalledFirst
-    case keepsInterestOfDroppedTokens, neverDeliversWithheld, leavesCancelledWorkInTheQueue, forcesNobody
+    case keepsInterestOfDroppedTokens, neverDeliversWithheld, leavesCancelledWorkInTheQueue, forcesNobody,
+      givesScopesInterest
   }
 }
 
@@ -183,7 +188,7 @@ extension ContractModel {
     guard nodes[future].outcome == nil else { return }
     nodes[future].interest += 1
     renewLinger(of: future)
-    guard !nodes[future].isCounted else { return }
+    guard !nodes[future].isCounted, nodes[future].operation != .scope else { return }
     nodes[future].isCounted = true
     tally[.oneConsumer] += 1
     for upstream in nodes[future].upstream { gainConsumer(upstream) }
@@ -311,6 +316,9 @@ extension ContractModel {
       case .observer(let observation): observed(observation, nodes[future].outcome!)
       case .queue: turns.append(.advanceQueue)
       case .grace(let grace): endGrace(grace)
+      case .scope(let scope):
+        if case .cancelled(let reason) = nodes[future].outcome { endScope(scope, asked: reason) }
+      case .work(let work, let scope): ended(work, in: scope)
       }
     }
   }

@@ -12,6 +12,7 @@ protocol FutureHandle: Sendable {
   func previewCancel(_ request: ModelRequest) -> CancelReceipt
   func cancelWithGrace(_ request: ModelRequest, clock: ManualClock) -> Future<GraceReport>
   func cancelToken() -> CancelToken
+  func add(to scope: CancelScope) -> Bool
   func share()
   func linger(clock: ManualClock)
   func tree() -> TreeSnapshot
@@ -55,6 +56,7 @@ struct Handle<Value: Sendable>: FutureHandle {
   }
 
   func cancelToken() -> CancelToken { future.cancelToken() }
+  func add(to scope: CancelScope) -> Bool { scope.add(future) }
   func share() { future.shared() }
   func linger(clock: ManualClock) { future.shared(linger: .seconds(1), clock: clock) }
   func tree() -> TreeSnapshot { future.tree() }
@@ -99,6 +101,10 @@ extension Handle<[Int]> {
   init(_ future: Future<[Int]>) {
     self.init(future: future, number: { $0.reduce(0) { $0 &* 31 &+ $1 } }, make: { [$0] })
   }
+}
+
+extension Handle<Void> {
+  init(_ future: Future<Void>) { self.init(future: future, number: { 0 }, make: { _ in () }) }
 }
 
 extension Handle<[Outcome<Int>]> {

@@ -21,6 +21,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   @exclusivity(unchecked) private var lingerClocks: [Int: ManualClock] = [:]
   private let queue: FutureExecutor
   private let workQueue = FutureQueue(aging: nil)
+  @exclusivity(unchecked) private var scopes: [CancelScope?] = []
   @exclusivity(unchecked) private(set) var reports: [Future<GraceReport>] = []
 
   /// The log of every future, if there is one.
@@ -62,6 +63,16 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
         future: futures.count, executor: .immediate, completion: completion,
         inner: completion.inner.map { futures[$0] }, act: act, world: self)
       add(Handle(workQueue.add(priority: isUrgent ? .high : .medium) { try body.queuedFuture() }))
+    case .makeScope(let policy):
+      add(Handle(.succeeded(0)))  // Its source, which no program refers to.
+      let scope = CancelScope(
+        whenEnded: policy.endCancelsWork ? .cancelsWork : .waitsForWork,
+        whenWorkFails: policy.failureCancelsWork ? .cancelsWork : .continues)
+      add(Handle(scope.future))
+      scopes.append(scope)
+    case .addWork(let work, let scope): return .kept(scopes[scope].map(futures[work].add) ?? false)
+    case .endScope(let scope): scopes[scope]?.end()
+    case .dropScope(let scope): scopes[scope] = nil
     case .share(let future): futures[future].share()
     case .linger(let future): futures[future].linger(clock: lingerClock(of: future))
     case .complete(let promise, let completion):

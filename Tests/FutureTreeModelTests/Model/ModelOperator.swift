@@ -6,6 +6,9 @@ enum ModelOperator: UInt8, CaseIterable {
   case promise
   /// Work in a queue.
   case queued
+  /// The source of a scope, created with the scope and before it.
+  case open
+  case scope
   /// The timer of `delayed`, created with its operator and before it.
   case pause
   case map, flatMap, onSuccess
@@ -25,6 +28,8 @@ enum ModelOperator: UInt8, CaseIterable {
     case bodyThenPass
     /// A join: counts the input, and completes when all inputs have completed.
     case gather
+    /// A scope: something else completes it.
+    case wait
     /// A join: completes with the same outcome, and detaches from the remaining inputs.
     case decide
   }
@@ -64,7 +69,8 @@ enum ModelOperator: UInt8, CaseIterable {
 
   private static let rows = allCases.map { operation in
     switch operation {
-    case .promise, .queued, .pause: Row(.pass, .pass, .pass)
+    case .scope: Row(.wait, .wait, .wait)
+    case .promise, .queued, .open, .pause: Row(.pass, .pass, .pass)
     case .map: Row(.body, .pass, .pass, .value, skips: true)
     case .flatMap, .onSuccess: Row(.body, .pass, .pass, .future, skips: true)
     case .recover: Row(.pass, .body, .pass, .value, skips: true)
@@ -89,6 +95,9 @@ enum ModelOperator: UInt8, CaseIterable {
 
   /// Whether it stores a request that no handler has received.
   var isSource: Bool { self == .promise || self == .queued }
+
+  /// Whether no program can name its future.
+  var isHidden: Bool { self == .pause || self == .open }
 
   var isJoin: Bool { row.succeeds == .gather || row.succeeds == .decide }
 }

@@ -5,6 +5,10 @@ enum ModelOperation: Hashable {
   case join(ModelOperator, of: [Int])
   /// Adds work to the queue of the program, which runs one body at a time.
   case enqueue(body: ModelCompletion, isUrgent: Bool, act: ModelAct?)
+  case makeScope(ContractModel.ScopePolicy)
+  case addWork(Int, scope: Int)
+  case endScope(Int)
+  case dropScope(Int)
   case share(Int)
   case linger(Int)
   case complete(promise: Int, ModelCompletion)
@@ -31,7 +35,7 @@ enum ModelOperation: Hashable {
 /// The result of an operation.
 enum ModelResult: Hashable {
   case nothing
-  /// Whether a completion was the first.
+  /// Whether a completion was the first, or a scope has accepted work.
   case kept(Bool)
   case receipt(ModelReceipt)
   /// The preview differs from the receipt. The model never returns this.
@@ -54,6 +58,10 @@ extension ContractModel {
     case .join(let operation, let inputs): join(operation, of: inputs)
     case .enqueue(let body, let isUrgent, let act):
       enqueue(Node(operation: .queued, body: body, act: act, isUrgent: isUrgent))
+    case .makeScope(let policy): makeScope(policy)
+    case .addWork(let work, let scope): return .kept(add(work, to: scope))
+    case .endScope(let scope): endScope(scope)
+    case .dropScope(let scope): dropScope(scope)
     case .share(let future): share(future)
     case .linger(let future): linger(future)
     case .complete(let promise, let completion): return .kept(complete(promise, completion))

@@ -42,6 +42,7 @@ struct ModelRun {
   /// Completes all work in flight. Then no future may be pending, and nothing refers to the runner of the library.
   private mutating func close() -> String? {
     var difference: String?
+    for index in model.scopes.indices { difference = step(.endScope(index)) ?? difference }
     for index in model.nodes.indices where model.nodes[index].operation == .promise {
       difference = step(.drop(promise: index)) ?? difference
     }
@@ -75,7 +76,7 @@ struct ModelRun {
       )
       if report != expected { differences.append("grace \(index): \(text(report)), expected \(text(expected))") }
     }
-    for index in model.nodes.indices where model.nodes[index].operation != .pause {
+    for index in model.nodes.indices where !model.nodes[index].operation.isHidden {
       if let text = compare(index) { differences.append("future \(index): \(text)") }
     }
     return differences.isEmpty ? nil : differences.joined(separator: "; ")

@@ -9,11 +9,13 @@ extension SplitMix64 {
 /// A generator of random programs. The same seed gives the same program.
 struct ProgramGenerator {
   private static let mostFutures = 9
-  private static let operators = ModelOperator.allCases.filter { !$0.isSource && $0 != .pause && !$0.isJoin }
+  private static let operators = ModelOperator.allCases.filter {
+    !$0.isSource && !$0.isHidden && $0 != .scope && !$0.isJoin
+  }
   private static let joins = ModelOperator.allCases.filter(\.isJoin)
 
   private enum Kind {
-    case number, list, outcomes
+    case number, list, outcomes, void
   }
 
   private var random: SplitMix64
@@ -26,8 +28,10 @@ struct ProgramGenerator {
   private var promises: [Int] = []
   /// What the bodies in the queue may wait for, as bits. Queued work depends on all of it.
   private var queueReach: UInt64 = 0
-  /// The timers of operators, which no operation names.
-  private var pauses: Set<Int> = []
+  /// The timers of operators and the sources of scopes, which no operation names.
+  private var hidden: Set<Int> = []
+  /// The futures of scopes.
+  private var scopes: [Int] = []
   private var handlers: [Int] = []
   private var tokens: [Int] = []
   private var tokenCount = 0
@@ -71,10 +75,14 @@ struct ProgramGenerator {
     var endLinger = 4
     var enqueue = 4
     var grace = 3
+    var makeScope = 3
+    var addWork = 6
+    var endScope = 2
+    var dropScope = 1
 
     var total: Int {
-      let making = make + derive + join + share + linger + enqueue
-      let completing = complete + drop + install + endHandler + answerLater
+      let making = make + derive + join + share + linger + enqueue + makeScope + addWork
+      let completing = complete + endScope + dropScope + drop + install + endHandler + answerLater
       let cancelling = cancel + grace + takeToken + cancelToken + dropToken + observe + endObservation
       return making + completing + cancelling + runJob + dropJobs + advance + endLinger
     }
@@ -115,6 +123,10 @@ struct ProgramGenerator {
     if isChosen(profile.dropJobs) { return program.append(.dropJobs) }
     if isChosen(profile.advance) { return program.append(.advance) }
     if isChosen(profile.enqueue) { return enqueue() }
+    if isChosen(profile.makeScope) { return makeScope() }
+    if isChosen(profile.addWork) { return addWork() }
+    if isChosen(profile.endScope) { return endScope { .endScope($0) } }
+    if isChosen(profile.dropScope) { return endScope { .dropScope($0) } }
     if isChosen(profile.grace) { return program.append(.cancelWithGrace(anyFuture(), request())) }
     if isChosen(profile.linger) { return program.append(.linger(anyFuture())) }
     if isChosen(profile.endLinger) { return program.append(.endLinger(anyFuture())) }
@@ -128,7 +140,7 @@ struct ProgramGenerator {
 
   private mutating func anyFuture() -> Int {
     let future = random.below(reachable.count)
-    return pauses.contains(future) ? future + 1 : future
+    return hidden.contains(future) ? future + 1 : future
   }
 
   private mutating func anyPromise() -> Int { promises[random.below(promises.count)] }
@@ -163,10 +175,11 @@ struct ProgramGenerator {
 
   private mutating func derive() {
     guard reachable.count < Self.mostFutures else { return }
-    let operation = Self.operators[random.below(Self.operators.count)]
+    var operation = Self.operators[random.below(Self.operators.count)]
     let upstream = random.chance(40) ? reachable.count - 1 : anyFuture()
+    if operation == .recover, kinds[upstream] == .void { operation = .map }  // All values of a scope are equal.
     if operation == .delayed {
-      pauses.insert(reachable.count)
+      hidden.insert(reachable.count)
       add(dependingOn: 0)
     }
     let keepsKind = operation.row.answers == .none || operation.row.succeeds == .pass
@@ -213,11 +226,17 @@ struct ProgramGenerator {
     let inner = anyFuture()
     // A promise completed with its own future fails. No other future may wait for itself.
     if inner == future { return promises.contains(future) ? inner : nil }
-    guard kinds[inner] == kinds[future], reachable[inner] & (1 << UInt64(future)) == 0 else { return nil }
+    guard kinds[inner] == kinds[future] else { return nil }
+    return makes(future, dependOn: inner) ? inner : nil
+  }
+
+  /// Makes a future depend on another one, unless that makes a cycle.
+  private mutating func makes(_ future: Int, dependOn inner: Int) -> Bool {
+    let future: UInt64 = 1 << UInt64(future)
     // No body of the queue waits for work of the queue.
-    guard queueReach & (1 << UInt64(future)) == 0 || reachable[inner] & Self.queue == 0 else { return nil }
-    add(reachable[inner], to: 1 << UInt64(future))
-    return inner
+    let isCycle = reachable[inner] & future != 0 || queueReach & future != 0 && reachable[inner] & Self.queue != 0
+    if !isCycle { add(reachable[inner], to: future) }
+    return !isCycle
   }
 
   /// Makes all that depends on a future depend on more.
@@ -241,6 +260,28 @@ struct ProgramGenerator {
     if usesInner { queueReach |= reachable[inner] }
     add(dependingOn: Self.queue)
     add(0, to: Self.queue)
+  }
+
+  // MARK: - Scopes
+
+  private mutating func makeScope() {
+    guard reachable.count < Self.mostFutures - 1 else { return }
+    let policy = ContractModel.ScopePolicy(endCancelsWork: random.chance(40), failureCancelsWork: random.chance(40))
+    program.append(.makeScope(policy))
+    hidden.insert(reachable.count)
+    add(dependingOn: 0)
+    scopes.append(reachable.count)
+    add(dependingOn: 0, .void)
+  }
+
+  private mutating func addWork() {
+    guard !scopes.isEmpty else { return }
+    let (work, scope) = (anyFuture(), random.below(scopes.count))
+    if makes(scopes[scope], dependOn: work) { program.append(.addWork(work, scope: scope)) }
+  }
+
+  private mutating func endScope(_ make: (Int) -> ModelOperation) {
+    if !scopes.isEmpty { program.append(make(random.below(scopes.count))) }
   }
 
   // MARK: - Other operations

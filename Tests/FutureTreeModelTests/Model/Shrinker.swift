@@ -50,6 +50,7 @@ private struct Renumbering {
   private var handlers = Map()
   private var tokens = Map()
   private var observations = Map()
+  private var scopes = Map()
 
   /// - Returns: `nil` if the operation should be bypassed and is no operator with one upstream.
   static func program(_ program: [ModelOperation], without removed: Int, bypasses: Bool) -> [ModelOperation]? {
@@ -78,6 +79,10 @@ private struct Renumbering {
       futures.add(isKept)  // Its timer.
       futures.add(isKept)
     case .makePromise, .derive, .join, .enqueue: futures.add(isKept)
+    case .makeScope:
+      futures.add(isKept)  // Its source.
+      futures.add(isKept)
+      scopes.add(isKept)
     case .install: handlers.add(isKept)
     case .takeToken: tokens.add(isKept)
     case .observe: observations.add(isKept)
@@ -87,7 +92,7 @@ private struct Renumbering {
 
   private func renumbered(_ operation: ModelOperation) -> ModelOperation? {
     switch operation {
-    case .makePromise, .runJob, .dropJobs, .advance: operation
+    case .makePromise, .makeScope, .runJob, .dropJobs, .advance: operation
     case .derive(let operation, let upstream, let body, let isOnExecutor, let act):
       both(future(upstream), completion(body)) {
         .derive(operation, from: $0, body: $1, isOnExecutor: isOnExecutor, act: act.flatMap(self.act))
@@ -95,6 +100,10 @@ private struct Renumbering {
     case .join(let operation, let inputs): .join(operation, of: inputs.compactMap { future($0) })
     case .enqueue(let body, let isUrgent, let act):
       completion(body).map { .enqueue(body: $0, isUrgent: isUrgent, act: act.flatMap(self.act)) }
+    case .addWork(let work, let number):
+      both(future(work), scopes.numbers[number]) { .addWork($0, scope: $1) }
+    case .endScope(let number): scopes.numbers[number].map { .endScope($0) }
+    case .dropScope(let number): scopes.numbers[number].map { .dropScope($0) }
     case .share(let number): future(number).map { .share($0) }
     case .linger(let number): future(number).map { .linger($0) }
     case .endLinger(let number): future(number).map { .endLinger($0) }

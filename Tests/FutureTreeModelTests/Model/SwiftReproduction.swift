@@ -16,6 +16,7 @@ struct SwiftReproduction: CustomStringConvertible {
     private var handlers = 0
     private var tokens = 0
     private var observations = 0
+    private var scopes = 0
 
     mutating func write(_ operation: ModelOperation) {
       switch operation {
@@ -30,6 +31,16 @@ struct SwiftReproduction: CustomStringConvertible {
       case .enqueue(let body, let isUrgent, let act):
         let priority = isUrgent ? "(priority: .high)" : ""
         makeFuture("queue.add\(priority) { print(\"body \(futures)\")\(text(act)); \(answer(body)) }")
+      case .makeScope(let policy):
+        let ending = policy.endCancelsWork ? "cancelsWork" : "waitsForWork"
+        let failure = policy.failureCancelsWork ? "cancelsWork" : "continues"
+        lines.append("var s\(scopes): CancelScope? = CancelScope(whenEnded: .\(ending), whenWorkFails: .\(failure))")
+        futures += 1  // The number of its source.
+        makeFuture("s\(scopes)!.future")
+        scopes += 1
+      case .addWork(let work, let scope): lines.append("s\(scope)?.add(f\(work))")
+      case .endScope(let scope): lines.append("s\(scope)?.end()")
+      case .dropScope(let scope): lines.append("s\(scope) = nil")
       case .share(let future): lines.append("f\(future).shared()")
       case .linger(let future): lines.append("f\(future).shared(linger: .seconds(1), clock: lingerClock\(future))")
       case .endLinger(let future): lines.append("lingerClock\(future).advance(by: .seconds(1))")

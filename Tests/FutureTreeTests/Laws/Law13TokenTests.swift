@@ -131,6 +131,19 @@ struct Law13TokenTests {
     expectEqual(first.cancelRequest?.reason.message, "told")
   }
 
+  @Test("A bag cancels its tokens in the order of their insertion", arguments: [true, false])
+  func bagOrder(isDropped: Bool) {
+    let log = Recorder()
+    let promises = (0..<10).map { source(log, "\($0)") }
+    let bag = Locked<CancelBag?>(CancelBag())
+    for promise in promises { bag.value?.insert(promise.future) }
+
+    if isDropped { bag.value = nil } else { bag.value?.cancel() }
+
+    expectEqual(log.entries.map { String($0.prefix(1)) }, (0..<10).map { "\($0)" })
+    withExtendedLifetime((promises, bag)) {}
+  }
+
   @Test("A bag that is deallocated leaves futures with other consumers pending, and cancels the rest")
   func bagLeavesOthers() {
     let log = Recorder()

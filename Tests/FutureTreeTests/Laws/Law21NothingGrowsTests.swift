@@ -104,6 +104,21 @@ struct Law21NothingGrowsTests {
     expectEqual(promise.future.tree().entries.count, 1)
   }
 
+  @Test("A bag releases the token of a future that has completed")
+  func bag() {
+    let (bag, promise) = (CancelBag(), Promise<Int>())
+    weak let token = {
+      bag.insert($0)
+      return $0
+    }(promise.future.cancelToken())
+    #expect(token != nil)
+
+    promise.succeed(1)
+
+    #expect(token == nil)
+    withExtendedLifetime(bag) {}
+  }
+
   @Test("A long-lived future releases 10,000 tokens that requested, while one remains")
   func tokens() {
     let promise = Promise<Int>()

@@ -72,6 +72,43 @@ struct ScopeTests {
     expectEqual(scope.future.state, "cancelled")
   }
 
+  @Test("A scope waits for its other work and its undos when a request ends work early, because others wait upstream")
+  func endedEarly() {
+    let scope = CancelScope("page")
+    let promises = [source(log, "shared"), source(log, "slow")]
+    let outside = promises[0].future.map { $0 }
+    scope.undo(of: scope.run { Future.succeeded(0) }) { [log] _ in log("undo", passing: Future.succeeded) }
+    let work = scope.run { promises[0].future.map { $0 } }
+    scope.run { promises[1].future }
+
+    scope.cancel(.doNotForwardIfOthersWaiting, reason: "closed")
+
+    expectEqual(work.state, "cancelled")
+    expectEqual(outside.state, "pending")
+    expectEqual(scope.future.state, "pending")
+    expectEqual(log.entries, ["slow: ifOthers"])
+    promises[1].complete(.cancelled)
+    expectEqual(log.entries, ["slow: ifOthers", "undo"])
+    expectEqual(scope.future.reason?.message, "closed")
+  }
+
+  @Test("An ended scope waits for its undos when a request ends its last work early")
+  func lastEndedEarly() {
+    let scope = CancelScope("page")
+    let (shared, undone) = (Promise<Int>(), Promise<Void>())
+    let outside = shared.future.map { $0 }
+    scope.undo(of: scope.run { Future.succeeded(0) }) { _ in undone.future }
+    let work = scope.run { shared.future.map { $0 } }
+    scope.end()
+
+    scope.cancel(.doNotForwardIfOthersWaiting, reason: "closed")
+
+    expectEqual([work.state, outside.state, scope.future.state], ["cancelled", "pending", "pending"])
+    undone.succeed(())
+    expectEqual(scope.future.reason?.message, "closed")
+    expectEqual(scope.undoneCount, 1)
+  }
+
   @Test("An ended scope refuses work, and does not call the body")
   func refuses() {
     let ended = CancelScope("page")

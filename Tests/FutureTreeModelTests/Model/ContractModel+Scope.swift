@@ -1,0 +1,120 @@
+// Scopes of work, without undos, nested scopes and deadlines. Law 22 (ordering is not interest): a scope waits for its work, and
+// has no interest in it.
+
+extension ContractModel {
+  /// What a scope does when it is ended, and when work in it fails.
+  struct ScopePolicy: Hashable {
+    let endCancelsWork: Bool
+    let failureCancelsWork: Bool
+  }
+
+  struct Scope {
+    let policy: ScopePolicy
+    /// The future of the scope.
+    let future: Int
+    /// Pending work, and work whose observers have not been called.
+    var working = 0
+    var isEnded = false
+    var isSettled = false
+    /// The reason of the first request.
+    var reason: Int?
+    /// The failure that ended the scope, if that was first.
+    var failure: ModelOutcome?
+
+    /// A source that is pending until the scope ends. It receives the requests to the scope.
+    var open: Int { future - 1 }
+  }
+
+  mutating func makeScope(_ policy: ScopePolicy) {
+    nodes.append(Node(operation: .open))
+    nodes.append(Node(operation: .scope))
+    let scope = Scope(policy: policy, future: nodes.count - 1)
+    nodes[scope.future].isCounted = mistake == .givesScopesInterest
+    nodes[scope.future].listeners = [.scope(scopes.count)]
+    nodes[scope.future].upstream = [scope.open]
+    nodes[scope.open].listeners = [.future(scope.future)]
+    scopes.append(scope)
+  }
+
+  /// Adds work that has begun. Returns false if the scope has ended.
+  mutating func add(_ work: Int, to number: Int) -> Bool {
+    let scope = scopes[number]
+    guard !scope.isEnded else { return false }
+    scopes[number].working += 1
+    if nodes[work].outcome != nil {
+      ended(work, in: number)
+    } else {
+      if nodes[scope.future].outcome == nil, !nodes[scope.future].upstream.contains(work) {
+        nodes[scope.future].upstream.append(work)
+        nodes[work].listeners.append(.future(scope.future))
+        if nodes[scope.future].isCounted { gainConsumer(work) }
+      }
+      nodes[work].listeners.append(.work(work, scope: number))
+    }
+    return true
+  }
+
+  /// Ends a scope without a request. Work in flight may be asked to cancel, without the scope.
+  mutating func endScope(_ number: Int) {
+    let scope = scopes[number]
+    if !scope.isEnded {
+      scopes[number].isEnded = true
+      finish(scope.open, .success(0))
+      if scope.policy.endCancelsWork {
+        let request = ModelRequest(options: [], reason: ModelReason.decided)
+        let work = nodes[scope.future].upstream.filter { $0 != scope.open }
+        settle()
+        _ = propagation(work.map { Start(node: $0, request: request, detaches: false) })
+      }
+    }
+    proceed(number)
+  }
+
+  /// Ends a scope with the first request to it.
+  mutating func endScope(_ number: Int, asked reason: Int) {
+    receive(reason, in: number)
+    if !scopes[number].isEnded {
+      scopes[number].isEnded = true
+      finish(scopes[number].open, .cancelled(reason: reason))
+    }
+    proceed(number)
+  }
+
+  /// Drops the last reference to a scope.
+  mutating func dropScope(_ number: Int) {
+    guard !scopes[number].isEnded else { return }
+    receive(ModelReason.decided, in: number)
+    scopes[number].isEnded = true
+    finish(scopes[number].open, .cancelled(reason: ModelReason.decided))
+    settle()
+    _ = cancel(scopes[number].future, ModelRequest(options: [], reason: ModelReason.decided))
+    proceed(number)
+  }
+
+  /// Registers that work has ended.
+  mutating func ended(_ work: Int, in number: Int) {
+    let scope = scopes[number]
+    if scope.policy.failureCancelsWork, case .failure = nodes[work].outcome, scope.reason == nil, scope.failure == nil,
+      !scope.isSettled
+    {
+      scopes[number].failure = nodes[work].outcome
+      _ = cancel(scope.future, ModelRequest(options: [], reason: ModelReason.decided))
+    }
+    scopes[number].working -= 1
+    proceed(number)
+  }
+
+  private mutating func receive(_ reason: Int?, in number: Int) {
+    if scopes[number].reason == nil, !scopes[number].isSettled { scopes[number].reason = reason }
+  }
+
+  private mutating func proceed(_ number: Int) {
+    receive(nodes[scopes[number].future].asked?.reason, in: number)
+    let scope = scopes[number]
+    guard scope.isEnded, scope.working == 0, !scope.isSettled else { return }
+    tally[.ordering] += 1
+    scopes[number].isSettled = true
+    let outcome = scope.failure ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
+    finish(scope.future, outcome, isOwn: false)
+  }
+}
