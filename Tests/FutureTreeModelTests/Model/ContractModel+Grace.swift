@@ -5,6 +5,7 @@ extension ContractModel {
     /// A timeout or a pause.
     case future(Int)
     case grace(Int)
+    case scope(Int)
   }
 
   /// A cancellation with a grace period.

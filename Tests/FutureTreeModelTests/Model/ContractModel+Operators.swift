@@ -97,6 +97,7 @@ extension ContractModel {
     for timer in expired where isWaiting(timer) {
       switch timer {
       case .grace(let grace): force(grace)
+      case .scope(let scope): deadlinePassed(of: scope)
       case .future(let future):
         if let outcome = nodes[future].elapsed {
           finish(future, outcome, isOwn: false)
@@ -115,6 +116,7 @@ extension ContractModel {
   private func isWaiting(_ timer: Timer) -> Bool {
     switch timer {
     case .grace(let grace): !graces[grace].hasEnded
+    case .scope(let scope): scopes[scope].hasTimer
     case .future(let future):
       nodes[future].outcome == nil && (nodes[future].operation != .pause || nodes[future + 1].outcome == nil)
     }

@@ -1,11 +1,16 @@
-// Scopes of work, without undos, nested scopes and deadlines. Law 22 (ordering is not interest): a scope waits for its work, and
+// Scopes of work, without undos and nested scopes. Law 22 (ordering is not interest): a scope waits for its work, and
 // has no interest in it.
 
 extension ContractModel {
-  /// What a scope does when it is ended, and when work in it fails.
+  /// What a scope does when it is ended, when work in it fails, and when its deadline passes.
   struct ScopePolicy: Hashable {
     let endCancelsWork: Bool
     let failureCancelsWork: Bool
+    let deadline: Deadline
+
+    enum Deadline {
+      case none, fails, succeeds
+    }
   }
 
   struct Scope {
@@ -18,8 +23,9 @@ extension ContractModel {
     var isSettled = false
     /// The reason of the first request.
     var reason: Int?
-    /// The failure that ended the scope, if that was first.
-    var failure: ModelOutcome?
+    /// The outcome that a failure or the deadline has decided, if that was first.
+    var decided: ModelOutcome?
+    var hasTimer: Bool
 
     /// A source that is pending until the scope ends. It receives the requests to the scope.
     var open: Int { future - 1 }
@@ -28,7 +34,8 @@ extension ContractModel {
   mutating func makeScope(_ policy: ScopePolicy) {
     nodes.append(Node(operation: .open))
     nodes.append(Node(operation: .scope))
-    let scope = Scope(policy: policy, future: nodes.count - 1)
+    let scope = Scope(policy: policy, future: nodes.count - 1, hasTimer: policy.deadline != .none)
+    if scope.hasTimer { timers.append(.scope(scopes.count)) }
     nodes[scope.future].isCounted = mistake == .givesScopesInterest
     nodes[scope.future].listeners = [.scope(scopes.count)]
     nodes[scope.future].upstream = [scope.open]
@@ -93,15 +100,26 @@ extension ContractModel {
 
   /// Registers that work has ended.
   mutating func ended(_ work: Int, in number: Int) {
-    let scope = scopes[number]
-    if scope.policy.failureCancelsWork, case .failure = nodes[work].outcome, scope.reason == nil, scope.failure == nil,
-      !scope.isSettled
-    {
-      scopes[number].failure = nodes[work].outcome
-      _ = cancel(scope.future, ModelRequest(options: [], reason: ModelReason.decided))
+    if scopes[number].policy.failureCancelsWork, case .failure = nodes[work].outcome {
+      stop(number, nodes[work].outcome!)
     }
     scopes[number].working -= 1
     proceed(number)
+  }
+
+  /// Ends a scope whose deadline has passed.
+  mutating func deadlinePassed(of number: Int) {
+    scopes[number].hasTimer = false
+    let fails = scopes[number].policy.deadline == .fails
+    stop(number, fails ? .failure(ModelFailure.timeout) : .success(0))
+  }
+
+  /// Cancels the work of a scope, unless a request or another decision was first.
+  private mutating func stop(_ number: Int, _ outcome: ModelOutcome) {
+    let scope = scopes[number]
+    guard scope.reason == nil, scope.decided == nil, !scope.isSettled else { return }
+    scopes[number].decided = outcome
+    _ = cancel(scope.future, ModelRequest(options: [], reason: ModelReason.decided))
   }
 
   private mutating func receive(_ reason: Int?, in number: Int) {
@@ -114,7 +132,8 @@ extension ContractModel {
     guard scope.isEnded, scope.working == 0, !scope.isSettled else { return }
     tally[.ordering] += 1
     scopes[number].isSettled = true
-    let outcome = scope.failure ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
+    scopes[number].hasTimer = false
+    let outcome = scope.decided ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
     finish(scope.future, outcome, isOwn: false)
   }
 }

@@ -66,8 +66,10 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     case .makeScope(let policy):
       add(Handle(.succeeded(0)))  // Its source, which no program refers to.
       let scope = CancelScope(
+        deadline: policy.deadline == .none ? nil : .after(.seconds(1), clock: clock),
         whenEnded: policy.endCancelsWork ? .cancelsWork : .waitsForWork,
-        whenWorkFails: policy.failureCancelsWork ? .cancelsWork : .continues)
+        whenWorkFails: policy.failureCancelsWork ? .cancelsWork : .continues,
+        whenDeadlinePasses: policy.deadline == .succeeds ? .succeeds : .fails)
       add(Handle(scope.future))
       scopes.append(scope)
     case .addWork(let work, let scope): return .kept(scopes[scope].map(futures[work].add) ?? false)

@@ -26,7 +26,7 @@ enum ModelOperation: Hashable {
   case endObservation(Int)
   case runJob(Int)
   case dropJobs
-  /// Lets every timeout and every grace period expire.
+  /// Lets every timeout, grace period and deadline pass.
   case advance
   /// Lets the linger of a future end.
   case endLinger(Int)

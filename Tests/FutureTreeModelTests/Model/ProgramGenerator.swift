@@ -266,7 +266,9 @@ struct ProgramGenerator {
 
   private mutating func makeScope() {
     guard reachable.count < Self.mostFutures - 1 else { return }
-    let policy = ContractModel.ScopePolicy(endCancelsWork: random.chance(40), failureCancelsWork: random.chance(40))
+    let deadlines: [ContractModel.ScopePolicy.Deadline] = [.none, .none, .fails, .succeeds]
+    let policy = ContractModel.ScopePolicy(
+      endCancelsWork: random.chance(40), failureCancelsWork: random.chance(40), deadline: deadlines[random.below(4)])
     program.append(.makeScope(policy))
     hidden.insert(reachable.count)
     add(dependingOn: 0)

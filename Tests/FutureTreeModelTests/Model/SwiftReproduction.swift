@@ -34,7 +34,10 @@ struct SwiftReproduction: CustomStringConvertible {
       case .makeScope(let policy):
         let ending = policy.endCancelsWork ? "cancelsWork" : "waitsForWork"
         let failure = policy.failureCancelsWork ? "cancelsWork" : "continues"
-        lines.append("var s\(scopes): CancelScope? = CancelScope(whenEnded: .\(ending), whenWorkFails: .\(failure))")
+        let deadline = policy.deadline == .none ? "" : "deadline: .after(.seconds(1), clock: clock), "
+        let passing = policy.deadline == .none ? "" : ", whenDeadlinePasses: .\(policy.deadline)"
+        let policies = "\(deadline)whenEnded: .\(ending), whenWorkFails: .\(failure)\(passing)"
+        lines.append("var s\(scopes): CancelScope? = CancelScope(\(policies))")
         futures += 1  // The number of its source.
         makeFuture("s\(scopes)!.future")
         scopes += 1
