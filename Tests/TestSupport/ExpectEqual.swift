@@ -11,8 +11,15 @@ package func expectEqual<Value: Equatable>(
   _ value: Value, _ expected: Value, _ comment: @autoclosure () -> Comment? = nil,
   sourceLocation: SourceLocation = #_sourceLocation
 ) {
-  guard value != expected else { return }
+  guard let text = difference(between: value, and: expected, comment()) else { return }
+  Issue.record(text, sourceLocation: sourceLocation)
+}
+
+/// Returns the text of the issue, or `nil` if the values are equal.
+package func difference<Value: Equatable>(
+  between value: Value, and expected: Value, _ comment: @autoclosure () -> Comment?
+) -> Comment? {
+  guard value != expected else { return nil }
   let note = comment().map { "\n\($0)" } ?? ""
-  Issue.record(
-    "\(String(reflecting: value)) is not \(String(reflecting: expected))\(note)", sourceLocation: sourceLocation)
+  return "\(String(reflecting: value)) is not \(String(reflecting: expected))\(note)"
 }
