@@ -204,7 +204,7 @@ extension Node {
     }
   }
 
-  /// Ends as `.cancelled` now, if it still waits for `input`, and not only to be ordered after it.
+  /// Ends as `.cancelled` now, if it still waits for `input`. The future of a scope, which only orders, does not end early.
   ///
   /// - Parameter left: Receives the other futures that it waited for.
   /// - Returns: Whether the caller owns the body, or `nil` if this future did not end.
