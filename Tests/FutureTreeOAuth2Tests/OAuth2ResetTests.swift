@@ -218,7 +218,7 @@ struct OAuth2ResetTests {
       expectEqual(store.log.entries, ["load", "delete"])
       expectEqual(reset.text, "success")
       expectEqual(load.text, "cancelled")
-      expectEqual(replaced?.text, (isReplaced ? "cancelled" : nil))
+      expectEqual(replaced?.text, isReplaced ? "cancelled" : nil)
       #expect(layer.isIdle)
       expectEqual(clock.timerCount, 0)
     }

@@ -210,9 +210,9 @@ struct OAuth2Tests {
     held.answer(status: .unauthorized)
 
     expectEqual(load.status, "401")
-    expectEqual(rig.sent.count, (isReplay ? 2 : 1))
+    expectEqual(rig.sent.count, isReplay ? 2 : 1)
     #expect(rig.isIdle)
-    expectEqual(rig.tokens.requests.count, (isReplay ? 1 : 0))
+    expectEqual(rig.tokens.requests.count, isReplay ? 1 : 0)
   }
 
   @Test("A success after a cancellation request is kept")
@@ -263,8 +263,8 @@ struct OAuth2Tests {
 
     let load = rig.api.load(rig.request())
 
-    expectEqual(load.status, (isAboutToken ? "200" : "401"))
-    expectEqual(rig.tokens.requests.count, (isAboutToken ? 1 : 0))
+    expectEqual(load.status, isAboutToken ? "200" : "401")
+    expectEqual(rig.tokens.requests.count, isAboutToken ? 1 : 0)
   }
 
   @Test("A 401 from another origin after a redirect starts no refresh")

@@ -199,7 +199,7 @@ struct RenewalTests {
     let load = rig.api.load(rig.request())
 
     expectEqual(load.status, (isRejection ? "200" : "\(status)"))
-    expectEqual(rig.sent, (isRejection ? ["a1", "a2"] : ["a1"]))
+    expectEqual(rig.sent, isRejection ? ["a1", "a2"] : ["a1"])
   }
 
   @Test("Whatever rejects a token, a response of another origin does not (H10, credentials never cross an origin)")

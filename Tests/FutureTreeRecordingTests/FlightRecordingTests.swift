@@ -170,7 +170,7 @@ import Testing
       let load = (recorder() --> mock).load(request)
       clock.advance(by: .seconds(seconds))
       load.cancel()
-      expectEqual(missed.count, (seconds == 0 ? 0 : 1))
+      expectEqual(missed.count, seconds == 0 ? 0 : 1)
     }
   }
 

@@ -244,8 +244,8 @@ import Testing
     held?.answer(headers: CacheResponsesTests.fresh, body: "new")
 
     #expect(loads.allSatisfy { $0.text == "success" })
-    expectEqual(api.sentCount, (isDamaged ? 1 : 0))
-    expectEqual(stored.takeFaults(), (isDamaged ? [.storeFailed] : []))
+    expectEqual(api.sentCount, isDamaged ? 1 : 0)
+    expectEqual(stored.takeFaults(), isDamaged ? [.storeFailed] : [])
   }
 }
 

@@ -37,7 +37,7 @@ import Testing
 
     api.load()
 
-    expectEqual(api.cache.count, (isStored ? 1 : 0))
+    expectEqual(api.cache.count, isStored ? 1 : 0)
   }
 
   @Test(
@@ -48,7 +48,7 @@ import Testing
 
     api.load()
 
-    expectEqual(api.cache.count, (isStored ? 1 : 0))
+    expectEqual(api.cache.count, isStored ? 1 : 0)
   }
 
   @Test(

@@ -73,7 +73,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
     await expectEqual(transfer.outcome.text, "cancelled")
     await film.waitForEnd()
     film.clock.advance(by: .seconds(600))
-    expectEqual(film.mock.requests.count, (position == .loadOfRest || position == .rest ? 2 : 1))
+    expectEqual(film.mock.requests.count, position == .loadOfRest || position == .rest ? 2 : 1)
     expectEqual(film.clock.timerCount, 0)
     withExtendedLifetime(run) {}
   }
@@ -209,7 +209,7 @@ private let lost = HTTPError(.connectionLost, "The connection was closed. Load a
       second.finish()
     }
 
-    await expectEqual(response.text(), (second == nil ? "0123 unacceptableStatus" : "0123456789"))
+    await expectEqual(response.text(), second == nil ? "0123 unacceptableStatus" : "0123456789")
   }
 
   @Test("A deadline that the next attempt cannot meet ends the body")

@@ -88,7 +88,7 @@ struct H02HolderCompletesTests {
     pause.goOn()
 
     load.cancel(options)
-    expectEqual(load.text, (options.contains(.forceImmediately) ? "cancelled" : "pending"))
+    expectEqual(load.text, options.contains(.forceImmediately) ? "cancelled" : "pending")
     expectEqual(held.cancelRequest?.options, options.subtracting(.forceImmediately))
     held.complete(.cancelled)
 

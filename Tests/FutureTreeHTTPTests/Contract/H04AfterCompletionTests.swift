@@ -34,7 +34,7 @@ struct H04AfterCompletionTests {
       let load = (ResetGuard() --> Autocancel() --> layer --> mock).load(anyRequest())
       if isCancelled { load.cancel() }
       gate.succeed()
-      expectEqual(load.text, (isCancelled ? "cancelled" : "success"))
+      expectEqual(load.text, isCancelled ? "cancelled" : "success")
     }
 
     #expect(held == nil)

@@ -133,7 +133,7 @@ struct H06ResetTests {
 
       // Refused, drained, or admitted after the reset: then it is the only load left.
       #expect(["cancelled", "resetInProgress", "pending"].contains(load.text))
-      expectEqual(mock.pendingCount, (load.isCompleted ? 0 : 1))
+      expectEqual(mock.pendingCount, load.isCompleted ? 0 : 1)
       load.cancel()
       #expect(load.isCompleted)
       expectEqual(mock.pendingCount, 0)

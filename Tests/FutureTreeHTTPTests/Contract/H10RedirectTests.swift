@@ -48,7 +48,7 @@ struct H10RedirectTests {
     expectEqual(sent.headers.map(\.name), (target.isSameOrigin ? request.headers.map(\.name) : ["Accept"]))
     expectEqual(sent.headers.contains { $0.value.contains("secret") }, target.isSameOrigin)
     try expectEqual(sent.body.bytes(), Data((status < 304 ? "" : "body").utf8))
-    expectEqual(sent.method, (status < 304 ? .get : .post))
+    expectEqual(sent.method, status < 304 ? .get : .post)
   }
 
   @Test("Credentials stay removed when a later redirect returns to the first origin", arguments: statuses)
@@ -120,8 +120,8 @@ struct H10RedirectTests {
 
     let load = (Redirect() --> mock).load(request)
 
-    expectEqual(load.text, (isReplayable ? "success" : "bodyNotReplayable"))
-    expectEqual(mock.requests.count, (isReplayable ? 2 : 1))
+    expectEqual(load.text, isReplayable ? "success" : "bodyNotReplayable")
+    expectEqual(mock.requests.count, isReplayable ? 2 : 1)
     #expect(try mock.requests.dropFirst().allSatisfy { try $0.body.bytes() == Data("body".utf8) })
   }
 
@@ -169,8 +169,8 @@ struct H10RedirectTests {
     expectEqual(third.values(for: "Cookie"), [])
     expectEqual(first.text, "body")
     expectEqual(second.text, third.text)
-    expectEqual(third.text, (status < 304 ? "" : "body"))
-    expectEqual(third.method, (status < 304 ? "GET" : "POST"))
-    expectEqual(third.values(for: "Content-Type"), (status < 304 ? [] : ["text/plain"]))
+    expectEqual(third.text, status < 304 ? "" : "body")
+    expectEqual(third.method, status < 304 ? "GET" : "POST")
+    expectEqual(third.values(for: "Content-Type"), status < 304 ? [] : ["text/plain"])
   }
 }

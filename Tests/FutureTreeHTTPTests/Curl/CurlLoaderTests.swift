@@ -69,7 +69,7 @@ import TestSupport
       let received = try #require(server.requests.first)
       expectEqual(received.method, method)
       expectEqual(received.values(for: "Content-Type"), [])
-      expectEqual(received.values(for: "Content-Length"), (method == "DELETE" ? [] : ["0"]))
+      expectEqual(received.values(for: "Content-Length"), method == "DELETE" ? [] : ["0"])
     }
 
     @Test("A GET request with a body is refused")

@@ -108,7 +108,7 @@ struct AutocancelTests {
     _ = api.reset()
     clock.advance(by: .seconds(timeout == nil ? 1_000_000 : 0))
 
-    expectEqual(load.text, (timeout == nil ? "pending" : "cancelled"))
+    expectEqual(load.text, timeout == nil ? "pending" : "cancelled")
     held.complete(.cancelled)
     expectEqual(end.resetCount, 1)
   }

@@ -69,7 +69,7 @@ import Testing
     expectEqual(token.cancelRequest?.reason.message, "enough")
     token.end(ending)
 
-    expectEqual(self.ending(of: feed), (ending == .failed ? .failed : .cancelled))
+    expectEqual(self.ending(of: feed), ending == .failed ? .failed : .cancelled)
     expectEqual(mock.requests.map(\.path), ["/token"])
   }
 

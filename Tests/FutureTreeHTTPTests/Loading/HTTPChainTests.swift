@@ -67,7 +67,7 @@ import Testing
     _ = api.load(try HTTPRequest("http://example.com/"))
     _ = (front --> mock).load(try HTTPRequest("http://example.com/"))
 
-    expectEqual(stamps(), (isPresent ? ["a", "b", "a", "c"] : ["b", "c"]))
+    expectEqual(stamps(), isPresent ? ["a", "b", "a", "c"] : ["b", "c"])
   }
 
   @Test("The text of a chain has the types of its layers and of its end")

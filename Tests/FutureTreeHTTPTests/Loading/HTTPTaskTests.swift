@@ -107,7 +107,7 @@ import Testing
     expectEqual(endings.value, [.cancelled])
     task.start()
 
-    expectEqual(receipt.effect, (options == .forceImmediately ? .completed : .delivered))
+    expectEqual(receipt.effect, options == .forceImmediately ? .completed : .delivered)
     expectEqual(endings.value, [.cancelled])
     expectEqual(reason(of: task.future.outcomeIfCompleted)?.message, "never mind")
     #expect(mock.requests.isEmpty)

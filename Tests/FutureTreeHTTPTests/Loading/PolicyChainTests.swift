@@ -172,7 +172,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     let ending = load.text
     journey.finish()
 
-    expectEqual(ending, (point == .ended ? "success" : "cancelled"))
+    expectEqual(ending, point == .ended ? "success" : "cancelled")
     expectEqual(journey.leftovers, [])
   }
 
@@ -207,7 +207,7 @@ private final class Journey: @unchecked Sendable {  // Because: a test runs it o
     journey.finish()
 
     expectEqual(reset.outcomeIfCompleted?.ending, .succeeded)
-    expectEqual(load.text, (point == .ended ? "success" : "cancelled"))
+    expectEqual(load.text, point == .ended ? "success" : "cancelled")
     expectEqual(journey.mock.requests.count, sent)
     #expect(try journey.store.load().outcomeIfCompleted?.get() == nil)
     expectEqual(journey.stored, ["0 responses", "0 files"])

@@ -133,7 +133,7 @@ struct ResetGuardTests {
 
     let resets = [api.reset(), api.reset()]
 
-    expectEqual(end.resetCount, (isGuarded ? 1 : 2))
+    expectEqual(end.resetCount, isGuarded ? 1 : 2)
     for number in 0..<end.resetCount { end.endReset(number) }
     expectEqual(resets.map(\.text), ["success", "success"])
   }

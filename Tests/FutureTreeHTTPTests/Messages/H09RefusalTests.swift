@@ -25,7 +25,7 @@ import Testing
   func method(byte: UInt8) {
     let code = code { _ = try HTTPMethod(text(with: byte)) }
 
-    expectEqual(code, (Self.tokenBytes.contains(byte) ? nil : .invalidMethod))
+    expectEqual(code, Self.tokenBytes.contains(byte) ? nil : .invalidMethod)
   }
 
   @Test("A header name is a token: every other byte is refused", arguments: everyByte)
@@ -34,8 +34,8 @@ import Testing
 
     let code = code { try request.addHeader(text(with: byte), "value") }
 
-    expectEqual(code, (Self.tokenBytes.contains(byte) ? nil : .invalidHeaderName))
-    expectEqual(request.headers.count, (code == nil ? 1 : 0))
+    expectEqual(code, Self.tokenBytes.contains(byte) ? nil : .invalidHeaderName)
+    expectEqual(request.headers.count, code == nil ? 1 : 0)
   }
 
   @Test("A header value is visible ASCII, spaces and tabs: every other byte is refused", arguments: everyByte)
@@ -45,7 +45,7 @@ import Testing
 
     let code = code { try request.setHeader("X-A", text(with: byte)) }
 
-    expectEqual(code, (isAllowed ? nil : .invalidHeaderValue))
+    expectEqual(code, isAllowed ? nil : .invalidHeaderValue)
   }
 
   @Test(

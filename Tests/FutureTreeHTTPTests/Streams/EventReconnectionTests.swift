@@ -69,7 +69,7 @@ import Testing
     let rules = EventReconnection(attempts: limit)
 
     expectEqual(delays(rules, count: 10).count, limit)
-    expectEqual(delays(rules, count: 10, hasEvents: true).count, (limit == 0 ? 0 : 10))
+    expectEqual(delays(rules, count: 10, hasEvents: true).count, limit == 0 ? 0 : 10)
   }
 
   @Test("Only errors that another connection can fix are followed by one")

@@ -94,7 +94,7 @@ import Testing
       for _ in 0..<turns / 4 { await Task.yield() }
       if cancelsTask { data.cancel() } else { transfer.cancel() }
 
-      await expectEqual(data.value.last, (cancelsTask ? "CancellationError" : "FutureCancelled"))
+      await expectEqual(data.value.last, cancelsTask ? "CancellationError" : "FutureCancelled")
       if case .cancelled = await transfer.outcome {} else { Issue.record("The transfer was not cancelled.") }
       #expect(script.writers.allSatisfy { $0.transfer.isCompleted })
     }

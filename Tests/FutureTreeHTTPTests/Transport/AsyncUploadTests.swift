@@ -60,7 +60,7 @@ import Testing
     case .reset: try await loader.reset().value
     }
 
-    await expectEqual(load.outcome.text, (end == .deadline || end == .idleTime ? "timedOut" : "cancelled"))
+    await expectEqual(load.outcome.text, end == .deadline || end == .idleTime ? "timedOut" : "cancelled")
     await expectEqual(source.released.future.outcome.ending, .succeeded)
     #expect(source.cancelled.future.isCompleted)
     _ = try await server.waitUntilAllClosed().value

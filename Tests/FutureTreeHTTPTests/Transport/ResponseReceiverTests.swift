@@ -224,7 +224,7 @@ private struct Arrival {
     try expectEqual(response.headers, HTTPHeaders(answer.fields))
     arrival.chunks = ["a"]
     if answer.fields.count > 1 {
-      expectEqual(arrival.text, (answer.body.isEmpty ? "ambiguousBody" : "truncatedBody"))
+      expectEqual(arrival.text, answer.body.isEmpty ? "ambiguousBody" : "truncatedBody")
     }
   }
 

@@ -83,7 +83,7 @@ import Testing
 
       let headers = try await load("/fields").value.headers
 
-      for name in names { expectEqual(headers.values(for: name).count, (name == "X-A" ? 2 : 1), "\(name)") }
+      for name in names { expectEqual(headers.values(for: name).count, name == "X-A" ? 2 : 1, "\(name)") }
     }
   #endif
 

@@ -156,7 +156,7 @@ import Testing
 
     let outcome = try await load("/") { $0.timeout = timeout }.outcome
 
-    expectEqual(outcome.ending, (timeout > .zero ? .succeeded : .failed))
+    expectEqual(outcome.ending, timeout > .zero ? .succeeded : .failed)
   }
 
   @Test("A dropped loader completes its loads")

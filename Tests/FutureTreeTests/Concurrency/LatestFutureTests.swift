@@ -136,8 +136,8 @@ struct LatestFutureTests {
     }
     begin()
 
-    expectEqual(log.entries, (hasOthers ? [] : ["source: ifOthers"]))
-    expectEqual(promise.cancelRequest?.reason.kind, (hasOthers ? nil : .abandoned))
+    expectEqual(log.entries, hasOthers ? [] : ["source: ifOthers"])
+    expectEqual(promise.cancelRequest?.reason.kind, hasOthers ? nil : .abandoned)
     withExtendedLifetime(other) {}
   }
 

@@ -74,7 +74,7 @@ struct TraverseTests {
     promises[1].complete(with: second)
 
     let isCancelled = first.ending == .cancelled || second.ending == .cancelled
-    expectEqual(all.reason?.message, (isCancelled ? "gone" : "enough"))
+    expectEqual(all.reason?.message, isCancelled ? "gone" : "enough")
     expectEqual(log.entries.prefix(2), ["begins 0", "begins 1"])
     expectEqual(log.count, 4)
   }

@@ -19,7 +19,7 @@ struct Law02ForwardingTests {
     promise.completeCancelled("done")
     expectEqual(derived.state, "cancelled")
     // `allSettled` takes the reason of its own request. Every other operator passes the reason of the source.
-    expectEqual(derived.reason?.message, (step.testDescription == "allSettled" ? "no reason given" : "done"))
+    expectEqual(derived.reason?.message, step.testDescription == "allSettled" ? "no reason given" : "done")
   }
 
   @Test("Every future on the path records the request", arguments: Step.every)

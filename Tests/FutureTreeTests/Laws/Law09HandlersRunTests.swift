@@ -203,7 +203,7 @@ struct Law09HandlersRunTests {
 
     #expect((receipt.effect == .duplicate) == (second <= first))
     expectEqual(promise.cancelRequest?.options, Self.strengths[max(first, second)])
-    expectEqual(promise.cancelRequest?.reason.message, (second > first ? "second" : "first"))
+    expectEqual(promise.cancelRequest?.reason.message, second > first ? "second" : "first")
   }
 
   @Test("A stronger request is forwarded upstream after a weaker one")

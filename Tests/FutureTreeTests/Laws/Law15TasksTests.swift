@@ -128,7 +128,7 @@ struct Law15TasksTests {
     expectEqual(receipt.handlers, 0)
     executor.runAll()
 
-    expectEqual(stop.log.entries, (operation.alwaysRuns ? ["begins", "cancelled"] : []))
+    expectEqual(stop.log.entries, operation.alwaysRuns ? ["begins", "cancelled"] : [])
     expectEqual(future.state, (isRecover ? "failure(oops)" : operation.whenCancelled))
   }
 
@@ -148,7 +148,7 @@ struct Law15TasksTests {
     // These two are the inner future of a `flatMap`, which receives no request.
     let continues =
       ["asyncTraverse", "asyncRetry"].contains(operation.testDescription) && options.contains(.doNotForwardRequest)
-    expectEqual(stop.log.entries, (operation.alwaysRuns || continues ? ["begins"] : []))
+    expectEqual(stop.log.entries, operation.alwaysRuns || continues ? ["begins"] : [])
     stop.open()
     executor.runAll()
     expectEqual(executor.pendingCount, 0)

@@ -241,7 +241,7 @@ struct Law24LingerTests {
     expectEqual(log.entries, ["source: plain"])
     expectEqual(clock.timerCount, 0)
     // Equally strong requests: the earlier one is delivered.
-    expectEqual(shared.cancelRequest?.reason.message, (isFirst && options == [] ? "forced" : "plain"))
+    expectEqual(shared.cancelRequest?.reason.message, isFirst && options == [] ? "forced" : "plain")
   }
 
   @Test("A withheld force ends a linger that had begun before, and one of a future that was asked before")

@@ -180,7 +180,7 @@ struct Law25GraceTests {
       [{ (round: Round) in round.promise.succeed(1) }, { (round: Round) in round.clock.advance(by: .seconds(5)) }]
     } check: { round, _ in
       let report = try? round.report.outcomeIfCompleted?.get()
-      expectEqual(report?.ending, (round.promise.future.state == "cancelled" ? .cancelled : .succeeded))
+      expectEqual(report?.ending, round.promise.future.state == "cancelled" ? .cancelled : .succeeded)
       expectEqual(round.clock.timerCount, 0)
     }
   }

@@ -163,7 +163,7 @@ struct PromisesAPlusTimingTests {
 
     let body = "body \(settlement.state)"
     let isSettled = settlement.moment == .already
-    expectEqual(log.entries, (isSettled ? [body, "attached", "settled"] : ["attached", body, "settled"]))
+    expectEqual(log.entries, isSettled ? [body, "attached", "settled"] : ["attached", body, "settled"])
   }
 
   @Test(
@@ -180,7 +180,7 @@ struct PromisesAPlusTimingTests {
     }
 
     let body = "body \(settlement.state)"
-    expectEqual(log.entries, (settlement.moment == .eventually ? ["attached", body] : ["done", body]))
+    expectEqual(log.entries, settlement.moment == .eventually ? ["attached", body] : ["done", body])
   }
 
   @Test("2.2.4 a body that attaches another body ends before the other runs", arguments: Settlement.all)

@@ -25,7 +25,7 @@ struct RegressionTests {
     promise.succeed(1)
 
     let state = box.value!.state
-    expectEqual(log.entries, (state == "cancelled" ? ["onCancel"] : []))
+    expectEqual(log.entries, state == "cancelled" ? ["onCancel"] : [])
     box.value = nil
   }
 

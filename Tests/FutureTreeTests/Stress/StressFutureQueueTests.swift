@@ -50,7 +50,7 @@ struct StressFutureQueueTests {
     } check: { round, _ in
       let ran = round.ran.load(ordering: .acquiring) == 1
       let state = round.futures.value[0].outcomeIfCompleted?.ending
-      expectEqual(state, (ran ? .succeeded : .cancelled))
+      expectEqual(state, ran ? .succeeded : .cancelled)
       expectEqual(round.queue.waitingCount, 0)
     }
   }

@@ -158,7 +158,7 @@ import Testing
 
       let report = await suite(limits: [limit]) { fault.make() }.run(only: [.redirects])
 
-      expectEqual(report.nonconforming, (text == nil ? [] : [.redirects]), "\(report)")
+      expectEqual(report.nonconforming, text == nil ? [] : [.redirects], "\(report)")
     }
   }
 

@@ -92,7 +92,7 @@ struct RedirectRefusalTests {
     let load = (limit.map { Redirect(limit: $0) } ?? Redirect()).load(anyRequest(), next: mock)
 
     expectEqual(load.text, "tooManyRedirects")
-    expectEqual(mock.requests.count, (limit == nil ? 11 : 1))
+    expectEqual(mock.requests.count, limit == nil ? 11 : 1)
   }
 
   @Test("A request sets its own limit, or turns redirects off")

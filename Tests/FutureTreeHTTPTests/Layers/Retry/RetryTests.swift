@@ -133,8 +133,8 @@ struct RetryFixture {
 
     let load = fixture.api.load(request)
 
-    expectEqual(load.status, (isReplayable ? "200" : "503"))
-    expectEqual(fixture.mock.requests.count, (isReplayable ? 2 : 1))
+    expectEqual(load.status, isReplayable ? "200" : "503")
+    expectEqual(fixture.mock.requests.count, isReplayable ? 2 : 1)
     fixture.expectNothingLeft()
   }
 

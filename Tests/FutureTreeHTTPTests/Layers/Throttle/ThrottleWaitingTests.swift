@@ -108,7 +108,7 @@ struct ThrottleWaitingTests {
     loads[0].cancel(options)
 
     let endsAtOnce = !options.isDisjoint(with: [.forceImmediately, .doNotForwardRequest])
-    expectEqual(loads[0].text, (endsAtOnce ? "cancelled" : "pending"))
+    expectEqual(loads[0].text, endsAtOnce ? "cancelled" : "pending")
     expectEqual(
       held[0].cancelRequest?.options, (options == .doNotForwardRequest ? nil : options.subtracting(.forceImmediately)))
     expectEqual(throttle.runningCount, 1)
@@ -138,7 +138,7 @@ struct ThrottleWaitingTests {
 
     #expect(mock.requests.isEmpty && (promise.cancelRequest == nil) == (options == .doNotForwardRequest))
     let endsAtOnce = !options.isDisjoint(with: [.forceImmediately, .doNotForwardRequest])
-    expectEqual(load.value?.text, (endsAtOnce ? "cancelled" : "pending"))
+    expectEqual(load.value?.text, endsAtOnce ? "cancelled" : "pending")
     expectEqual(throttle.runningCount, 1)
     promise.completeCancelled()
     expectEqual(load.value?.text, "cancelled")

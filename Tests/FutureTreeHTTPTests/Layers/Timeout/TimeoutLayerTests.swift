@@ -58,7 +58,7 @@ import Testing
     expectEqual(self.message(load)?.hasPrefix(message + " "), true)
     let reason = held.cancelRequest?.reason
     expectEqual(reason?.message, "timed out: \(message)")
-    expectEqual(reason?.kind, (kind == 0 ? .deadline : .timeout))
+    expectEqual(reason?.kind, kind == 0 ? .deadline : .timeout)
     expectEqual((reason?.cause as? HTTPError)?.code.description, code)
     held.complete(.cancelled)
     expectEqual(load.text, code)
@@ -94,7 +94,7 @@ import Testing
     if isSynchronous { mock.answer() }
     let held = isSynchronous ? nil : mock.hold()
     let load = api.load(anyRequest())
-    expectEqual(clock.timerCount, (isSynchronous ? 0 : 4))
+    expectEqual(clock.timerCount, isSynchronous ? 0 : 4)
 
     held?.answer()
 

@@ -95,7 +95,7 @@ struct ScopeDeadlineTests {
     let scope = scope(5)
     clock.advance(by: .seconds(4))
     scope.deadline = isRemoved ? nil : .after(.seconds(5), clock: clock)
-    expectEqual(clock.timerCount, (isRemoved ? 0 : 1))
+    expectEqual(clock.timerCount, isRemoved ? 0 : 1)
     clock.advance(by: .seconds(4))
     #expect(!scope.isEnded)
     scope.deadline = .after(.seconds(1), clock: clock)

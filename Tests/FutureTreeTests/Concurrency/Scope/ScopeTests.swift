@@ -184,7 +184,7 @@ struct ScopeTests {
     }
 
     expectEqual(log.entries, ["source: plain"])
-    expectEqual(promise.cancelRequest?.reason.message, (isEnded ? "the scope ended" : "closed"))
+    expectEqual(promise.cancelRequest?.reason.message, isEnded ? "the scope ended" : "closed")
     expectEqual(scope.future.state, "pending")
     promise.complete(.cancelled)
     expectEqual(scope.future.state, (isEnded ? "success(())" : "cancelled"))
@@ -237,7 +237,7 @@ struct ScopeTests {
 
     expectEqual(scope.future.state, "cancelled")
     #expect(scope.isEnded)
-    expectEqual(log.entries, (isForced ? ["source: plain"] : []))
+    expectEqual(log.entries, isForced ? ["source: plain"] : [])
     let settled = scope.tracked.settled
     expectEqual(settled.state, "pending")
     promise.succeed(1)
