@@ -1,13 +1,6 @@
 // Law 25 (grace).
 
 extension ContractModel {
-  enum Timer {
-    /// A timeout or a pause.
-    case future(Int)
-    case grace(Int)
-    case scope(Int)
-  }
-
   /// A cancellation with a grace period.
   struct Grace {
     let future: Int

@@ -102,6 +102,15 @@ struct ContractModel {
     case observer(Int, ModelOutcome)
   }
 
+  /// A timer that ends when the time advances.
+  enum Timer {
+    /// A timeout or a pause.
+    case future(Int)
+    case grace(Int)
+    /// The deadline of a scope.
+    case scope(Int)
+  }
+
   /// An action after the running callback returns. Law 19 (no user code under a lock).
   enum Turn {
     case notify(Int)
@@ -122,7 +131,7 @@ struct ContractModel {
   var tokens: [Token] = []
   var observations: [Observation] = []
   var jobs: [Job] = []
-  /// The timeouts that have not expired, the pauses that have begun, and the grace periods, in their order.
+  /// The timers that were set, in their order. Some may have ended with their futures.
   var timers: [Timer] = []
   var queue = Queue()
   var graces: [Grace] = []
