@@ -1,5 +1,5 @@
-// Scopes of work, without undos and nested scopes. Law 22 (ordering is not interest): a scope waits for its work, and
-// has no interest in it.
+// Scopes of work, without undos. Law 22 (ordering is not interest): a scope waits for its work, and has no interest in
+// it.
 
 extension ContractModel {
   /// What a scope does when it is ended, when work in it fails, and when its deadline passes.
@@ -17,6 +17,8 @@ extension ContractModel {
     let policy: ScopePolicy
     /// The future of the scope.
     let future: Int
+    /// The scope that waits until this one is settled.
+    var parent: Int?
     /// Pending work, and work whose observers have not been called.
     var working = 0
     var isEnded = false
@@ -43,22 +45,39 @@ extension ContractModel {
     scopes.append(scope)
   }
 
+  /// Makes a scope that is work of another one. If the other one has ended, the new one is cancelled.
+  mutating func makeScope(_ policy: ScopePolicy, in parent: Int) {
+    makeScope(policy)
+    let nested = scopes[scopes.count - 1].future
+    if scopes[parent].isEnded {
+      _ = cancel(nested, ModelRequest(options: [], reason: ModelReason.decided))
+    } else {
+      scopes[scopes.count - 1].parent = parent
+      scopes[parent].working += 1
+      wait(for: nested, in: parent)
+    }
+  }
+
   /// Adds work that has begun. Returns false if the scope has ended.
   mutating func add(_ work: Int, to number: Int) -> Bool {
-    let scope = scopes[number]
-    guard !scope.isEnded else { return false }
+    guard !scopes[number].isEnded else { return false }
     scopes[number].working += 1
     if nodes[work].outcome != nil {
       ended(work, in: number)
     } else {
-      if nodes[scope.future].outcome == nil, !nodes[scope.future].upstream.contains(work) {
-        nodes[scope.future].upstream.append(work)
-        nodes[work].listeners.append(.future(scope.future))
-        if nodes[scope.future].isCounted { gainConsumer(work) }
-      }
+      wait(for: work, in: number)
       nodes[work].listeners.append(.work(work, scope: number))
     }
     return true
+  }
+
+  /// Passes requests to the scope on to work, while both are pending.
+  private mutating func wait(for work: Int, in number: Int) {
+    let future = scopes[number].future
+    guard nodes[future].outcome == nil, !nodes[future].upstream.contains(work) else { return }
+    nodes[future].upstream.append(work)
+    nodes[work].listeners.append(.future(future))
+    if nodes[future].isCounted { gainConsumer(work) }
   }
 
   /// Ends a scope without a request. Work in flight may be asked to cancel, without the scope.
@@ -135,5 +154,6 @@ extension ContractModel {
     scopes[number].hasTimer = false
     let outcome = scope.decided ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
     finish(scope.future, outcome, isOwn: false)
+    if let parent = scope.parent { turns.append(.ended(scope.future, scope: parent)) }
   }
 }

@@ -117,11 +117,13 @@ struct ContractModel {
     case endedEarly(Int)
     /// The work of a queue has ended.
     case advanceQueue
+    /// A nested scope is settled.
+    case ended(Int, scope: Int)
 
     var future: Int? {
       switch self {
       case .notify(let future), .endedEarly(let future): future
-      case .advanceQueue: nil
+      case .advanceQueue, .ended: nil
       }
     }
   }
@@ -310,6 +312,7 @@ extension ContractModel {
       case .endedEarly(let future):
         if nodes[future].isOnExecutor { jobs.append(.endedEarly(future)) } else { runEarly(future) }
       case .advanceQueue: advanceQueue()
+      case .ended(let work, let scope): ended(work, in: scope)
       case .notify(let future): notify(future)
       }
     }

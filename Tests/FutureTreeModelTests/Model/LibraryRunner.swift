@@ -41,9 +41,15 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     }
   }
 
-  /// Drops all queued jobs, so that no user code can run later.
+  /// Drops all that may call user code later. With a wrong model, the library may have work in flight.
   func close() {
-    while executor.pendingCount > 0 { executor.dropAll() }
+    scopes = []
+    received = []
+    for promise in promises.indices { promises[promise] = nil }
+    while executor.pendingCount > 0 || clock.timerCount > 0 {
+      executor.dropAll()
+      clock.advance(by: .seconds(1))
+    }
   }
 
   func apply(_ operation: ModelOperation) -> ModelResult {
@@ -64,14 +70,15 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
         inner: completion.inner.map { futures[$0] }, act: act, world: self)
       add(Handle(workQueue.add(priority: isUrgent ? .high : .medium) { try body.queuedFuture() }))
     case .makeScope(let policy):
-      add(Handle(.succeeded(0)))  // Its source, which no program refers to.
-      let scope = CancelScope(
-        deadline: policy.deadline == .none ? nil : .after(.seconds(1), clock: clock),
-        whenEnded: policy.endCancelsWork ? .cancelsWork : .waitsForWork,
-        whenWorkFails: policy.failureCancelsWork ? .cancelsWork : .continues,
-        whenDeadlinePasses: policy.deadline == .succeeds ? .succeeds : .fails)
-      add(Handle(scope.future))
-      scopes.append(scope)
+      add(
+        CancelScope(
+          deadline: deadline(policy), whenEnded: policy.whenEnded, whenWorkFails: policy.whenWorkFails,
+          whenDeadlinePasses: policy.whenDeadlinePasses))
+    case .nestScope(let policy, let scope):
+      add(
+        scopes[scope]!.nested(
+          "nested", deadline: deadline(policy), whenEnded: policy.whenEnded, whenWorkFails: policy.whenWorkFails,
+          whenDeadlinePasses: policy.whenDeadlinePasses))
     case .addWork(let work, let scope): return .kept(scopes[scope].map(futures[work].add) ?? false)
     case .endScope(let scope): scopes[scope]?.end()
     case .dropScope(let scope): scopes[scope] = nil
@@ -134,6 +141,16 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
     log?.add(treeOf: future.node)
   }
 
+  private func add(_ scope: CancelScope) {
+    add(Handle(.succeeded(0)))  // Its source, which no program refers to.
+    add(Handle(scope.future))
+    scopes.append(scope)
+  }
+
+  private func deadline(_ policy: ContractModel.ScopePolicy) -> FutureDeadline? {
+    policy.deadline == .none ? nil : .after(.seconds(1), clock: clock)
+  }
+
   private func join(_ operation: ModelOperator, _ inputs: [Future<Int>]) -> any FutureHandle {
     switch operation {
     case .all: Handle<[Int]>(Future.all(inputs))
@@ -176,4 +193,10 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
         perform(act)
       })
   }
+}
+
+extension ContractModel.ScopePolicy {
+  fileprivate var whenEnded: CancelScope.EndPolicy { endCancelsWork ? .cancelsWork : .waitsForWork }
+  fileprivate var whenWorkFails: CancelScope.FailurePolicy { failureCancelsWork ? .cancelsWork : .continues }
+  fileprivate var whenDeadlinePasses: CancelScope.DeadlinePolicy { deadline == .succeeds ? .succeeds : .fails }
 }

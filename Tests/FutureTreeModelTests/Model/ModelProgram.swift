@@ -6,6 +6,7 @@ enum ModelOperation: Hashable {
   /// Adds work to the queue of the program, which runs one body at a time.
   case enqueue(body: ModelCompletion, isUrgent: Bool, act: ModelAct?)
   case makeScope(ContractModel.ScopePolicy)
+  case nestScope(ContractModel.ScopePolicy, in: Int)
   case addWork(Int, scope: Int)
   case endScope(Int)
   case dropScope(Int)
@@ -59,6 +60,7 @@ extension ContractModel {
     case .enqueue(let body, let isUrgent, let act):
       enqueue(Node(operation: .queued, body: body, act: act, isUrgent: isUrgent))
     case .makeScope(let policy): makeScope(policy)
+    case .nestScope(let policy, let scope): makeScope(policy, in: scope)
     case .addWork(let work, let scope): return .kept(add(work, to: scope))
     case .endScope(let scope): endScope(scope)
     case .dropScope(let scope): dropScope(scope)

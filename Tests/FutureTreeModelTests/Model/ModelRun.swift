@@ -49,11 +49,9 @@ struct ModelRun {
     while !model.jobs.isEmpty || model.timerCount > 0 {
       difference = step(model.jobs.isEmpty ? .advance : .runJob(0)) ?? difference
     }
+    let pending = library.futures.firstIndex { $0.modelOutcome == nil }
     library.close()
-    if let pending = library.futures.firstIndex(where: { $0.modelOutcome == nil }) {
-      return difference ?? "future \(pending) hangs"
-    }
-    return difference
+    return difference ?? pending.map { "future \($0) hangs" }
   }
 
   private mutating func step(_ operation: ModelOperation) -> String? {

@@ -32,6 +32,8 @@ struct ProgramGenerator {
   private var hidden: Set<Int> = []
   /// The futures of scopes.
   private var scopes: [Int] = []
+  /// The scopes that the program has dropped.
+  private var dropped: Set<Int> = []
   private var handlers: [Int] = []
   private var tokens: [Int] = []
   private var tokenCount = 0
@@ -95,6 +97,8 @@ struct ProgramGenerator {
       Profile(make: 14, derive: 14, complete: 12, install: 18, endHandler: 3, answerLater: 9, cancel: 20),
       // Bodies that wait for an executor.
       Profile(derive: 34, complete: 14, cancel: 20, observe: 6, runJob: 18, dropJobs: 2),
+      // Scopes in scopes, whose work ends, fails or is late.
+      Profile(make: 10, derive: 10, complete: 20, advance: 8, makeScope: 20, addWork: 24, endScope: 9, dropScope: 3),
     ]
   }
 
@@ -125,8 +129,8 @@ struct ProgramGenerator {
     if isChosen(profile.enqueue) { return enqueue() }
     if isChosen(profile.makeScope) { return makeScope() }
     if isChosen(profile.addWork) { return addWork() }
-    if isChosen(profile.endScope) { return endScope { .endScope($0) } }
-    if isChosen(profile.dropScope) { return endScope { .dropScope($0) } }
+    if isChosen(profile.endScope) { return endScope() }
+    if isChosen(profile.dropScope) { return dropScope() }
     if isChosen(profile.grace) { return program.append(.cancelWithGrace(anyFuture(), request())) }
     if isChosen(profile.linger) { return program.append(.linger(anyFuture())) }
     if isChosen(profile.endLinger) { return program.append(.endLinger(anyFuture())) }
@@ -269,11 +273,14 @@ struct ProgramGenerator {
     let deadlines: [ContractModel.ScopePolicy.Deadline] = [.none, .none, .fails, .succeeds]
     let policy = ContractModel.ScopePolicy(
       endCancelsWork: random.chance(40), failureCancelsWork: random.chance(40), deadline: deadlines[random.below(4)])
-    program.append(.makeScope(policy))
+    let outer = scopes.isEmpty || random.chance(50) ? nil : random.below(scopes.count)
+    let parent = outer.flatMap { dropped.contains($0) ? nil : $0 }
+    program.append(parent.map { .nestScope(policy, in: $0) } ?? .makeScope(policy))
     hidden.insert(reachable.count)
     add(dependingOn: 0)
     scopes.append(reachable.count)
     add(dependingOn: 0, .void)
+    if let parent { add(reachable[scopes[scopes.count - 1]], to: 1 << UInt64(scopes[parent])) }
   }
 
   private mutating func addWork() {
@@ -282,8 +289,15 @@ struct ProgramGenerator {
     if makes(scopes[scope], dependOn: work) { program.append(.addWork(work, scope: scope)) }
   }
 
-  private mutating func endScope(_ make: (Int) -> ModelOperation) {
-    if !scopes.isEmpty { program.append(make(random.below(scopes.count))) }
+  private mutating func endScope() {
+    if !scopes.isEmpty { program.append(.endScope(random.below(scopes.count))) }
+  }
+
+  private mutating func dropScope() {
+    guard !scopes.isEmpty else { return }
+    let scope = random.below(scopes.count)
+    program.append(.dropScope(scope))
+    dropped.insert(scope)
   }
 
   // MARK: - Other operations

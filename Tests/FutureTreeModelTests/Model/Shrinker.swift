@@ -79,7 +79,7 @@ private struct Renumbering {
       futures.add(isKept)  // Its timer.
       futures.add(isKept)
     case .makePromise, .derive, .join, .enqueue: futures.add(isKept)
-    case .makeScope:
+    case .makeScope, .nestScope:
       futures.add(isKept)  // Its source.
       futures.add(isKept)
       scopes.add(isKept)
@@ -100,6 +100,7 @@ private struct Renumbering {
     case .join(let operation, let inputs): .join(operation, of: inputs.compactMap { future($0) })
     case .enqueue(let body, let isUrgent, let act):
       completion(body).map { .enqueue(body: $0, isUrgent: isUrgent, act: act.flatMap(self.act)) }
+    case .nestScope(let policy, let number): scopes.numbers[number].map { .nestScope(policy, in: $0) }
     case .addWork(let work, let number):
       both(future(work), scopes.numbers[number]) { .addWork($0, scope: $1) }
     case .endScope(let number): scopes.numbers[number].map { .endScope($0) }

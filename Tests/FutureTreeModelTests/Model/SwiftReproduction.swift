@@ -31,16 +31,8 @@ struct SwiftReproduction: CustomStringConvertible {
       case .enqueue(let body, let isUrgent, let act):
         let priority = isUrgent ? "(priority: .high)" : ""
         makeFuture("queue.add\(priority) { print(\"body \(futures)\")\(text(act)); \(answer(body)) }")
-      case .makeScope(let policy):
-        let ending = policy.endCancelsWork ? "cancelsWork" : "waitsForWork"
-        let failure = policy.failureCancelsWork ? "cancelsWork" : "continues"
-        let deadline = policy.deadline == .none ? "" : "deadline: .after(.seconds(1), clock: clock), "
-        let passing = policy.deadline == .none ? "" : ", whenDeadlinePasses: .\(policy.deadline)"
-        let policies = "\(deadline)whenEnded: .\(ending), whenWorkFails: .\(failure)\(passing)"
-        lines.append("var s\(scopes): CancelScope? = CancelScope(\(policies))")
-        futures += 1  // The number of its source.
-        makeFuture("s\(scopes)!.future")
-        scopes += 1
+      case .makeScope(let policy): makeScope("CancelScope(\(text(policy)))")
+      case .nestScope(let policy, let scope): makeScope("s\(scope)!.nested(\"nested\", \(text(policy)))")
       case .addWork(let work, let scope): lines.append("s\(scope)?.add(f\(work))")
       case .endScope(let scope): lines.append("s\(scope)?.end()")
       case .dropScope(let scope): lines.append("s\(scope) = nil")
@@ -77,6 +69,21 @@ struct SwiftReproduction: CustomStringConvertible {
     private mutating func makeFuture(_ text: String) {
       lines.append("let f\(futures) = \(text)")
       futures += 1
+    }
+
+    private mutating func makeScope(_ text: String) {
+      lines.append("var s\(scopes): CancelScope? = \(text)")
+      futures += 1  // The number of its source.
+      makeFuture("s\(scopes)!.future")
+      scopes += 1
+    }
+
+    private func text(_ policy: ContractModel.ScopePolicy) -> String {
+      let ending = policy.endCancelsWork ? "cancelsWork" : "waitsForWork"
+      let failure = policy.failureCancelsWork ? "cancelsWork" : "continues"
+      let deadline = policy.deadline == .none ? "" : "deadline: .after(.seconds(1), clock: clock), "
+      let passing = policy.deadline == .none ? "" : ", whenDeadlinePasses: .\(policy.deadline)"
+      return "\(deadline)whenEnded: .\(ending), whenWorkFails: .\(failure)\(passing)"
     }
 
     private mutating func install(_ promise: Int, _ answer: ModelAnswer, _ executor: String, _ act: String) {
