@@ -93,7 +93,7 @@ extension ContractModel {
         _ = propagation(work.map { Start(node: $0, request: request, detaches: false) })
       }
     }
-    proceed(number)
+    proceed(number, isOutermost: true)
   }
 
   /// Ends a scope with the first request to it.
@@ -114,7 +114,7 @@ extension ContractModel {
     finish(scopes[number].open, .cancelled(reason: ModelReason.decided))
     settle()
     _ = cancel(scopes[number].future, ModelRequest(options: [], reason: ModelReason.decided))
-    proceed(number)
+    proceed(number, isOutermost: true)
   }
 
   /// Registers that work has ended.
@@ -135,6 +135,7 @@ extension ContractModel {
 
   /// Cancels the work of a scope, unless a request or another decision was first.
   private mutating func stop(_ number: Int, _ outcome: ModelOutcome) {
+    receive(nodes[scopes[number].future].asked?.reason, in: number)
     let scope = scopes[number]
     guard scope.reason == nil, scope.decided == nil, !scope.isSettled else { return }
     scopes[number].decided = outcome
@@ -145,7 +146,8 @@ extension ContractModel {
     if scopes[number].reason == nil, !scopes[number].isSettled { scopes[number].reason = reason }
   }
 
-  private mutating func proceed(_ number: Int) {
+  /// - Parameter isOutermost: Whether no callback runs. Then the consumers of the scope are notified before the outer scope.
+  private mutating func proceed(_ number: Int, isOutermost: Bool = false) {
     receive(nodes[scopes[number].future].asked?.reason, in: number)
     let scope = scopes[number]
     guard scope.isEnded, scope.working == 0, !scope.isSettled else { return }
@@ -154,6 +156,7 @@ extension ContractModel {
     scopes[number].hasTimer = false
     let outcome = scope.decided ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
     finish(scope.future, outcome, isOwn: false)
+    if isOutermost { settle() }
     if let parent = scope.parent { turns.append(.ended(scope.future, scope: parent)) }
   }
 }

@@ -109,7 +109,7 @@ final class ScopeCore: Sendable {
 
   /// Ends the scope and cancels its work, unless a request or another decision was first.
   private func stop(with outcome: Outcome<Void>, because reason: CancellationReason) {
-    if state.withLock({ $0.decide(outcome) }) { future.cancel(reason: reason) }
+    if withReceivedRequest({ $0.decide(outcome) }) { future.cancel(reason: reason) }
   }
 
   /// - Parameter duration: The time since the deadline was first set.
@@ -145,12 +145,7 @@ final class ScopeCore: Sendable {
   }
 
   func commit() throws {
-    let request = node.request
-    let isCommitted = state.withLock { state in
-      state.receive(request?.reason)
-      return state.commit()
-    }
-    if isCommitted { return }
+    if withReceivedRequest({ $0.commit() }) { return }
     if let reason = state.withLock({ $0.reason }) { throw FutureCancelled(reason: reason) }
     throw ScopeEnded(name)
   }
@@ -183,16 +178,18 @@ final class ScopeCore: Sendable {
     proceed()
   }
 
+  /// Calls a body with the state, in which the request that the future has received is recorded.
+  private func withReceivedRequest<Result>(_ body: (inout ScopeState) -> Result) -> Result {
+    let request = node.request
+    return state.withLock { state in
+      state.receive(request?.reason)
+      return body(&state)
+    }
+  }
+
   /// Runs due undos one after another, and settles the scope.
   private func proceed() {
-    let request = node.request
-    let next = {
-      self.state.withLock { state in
-        state.receive(request?.reason)
-        return state.next()
-      }
-    }
-    while let action = next() {
+    while let action = withReceivedRequest({ $0.next() }) {
       switch action {
       case .settle(let outcome, let passed):
         if let parent, !passed.isEmpty { parent.state.withLock { $0.adopt(passed) } }

@@ -90,6 +90,19 @@ struct ScopeDeadlineTests {
     expectEqual(log.entries, ["source: plain"])
   }
 
+  @Test("A deadline that passes after a request to an ended scope decides nothing", arguments: [true, false])
+  func afterRequest(fails: Bool) {
+    let scope = scope(5, whenDeadlinePasses: fails ? .fails : .succeeds)
+    let promise = Promise<Int>()
+    scope.run { promise.future }
+    scope.end()
+    scope.cancel(reason: "the user closed the page")
+    clock.advance(by: .seconds(5))
+    promise.succeed(1)
+
+    expectEqual(scope.future.outcomeIfCompleted?.reason?.message, "the user closed the page")
+  }
+
   @Test("A deadline can be moved, removed and set later", arguments: [true, false])
   func moved(isRemoved: Bool) {
     let scope = scope(5)

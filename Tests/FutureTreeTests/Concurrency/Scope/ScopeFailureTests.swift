@@ -64,6 +64,18 @@ struct ScopeFailureTests {
     expectEqual(scope.future.reason?.message, "closed")
   }
 
+  @Test("A failure after a request to an ended scope is not that of the scope")
+  func afterRequestToEndedScope() {
+    let scope = CancelScope(whenWorkFails: .cancelsWork)
+    let promise = Promise<Int>()
+    scope.run { promise.future }
+    scope.end()
+    scope.cancel(reason: "the user closed the page")
+    promise.fail(Oops())
+
+    expectEqual(scope.future.outcomeIfCompleted?.reason?.message, "the user closed the page")
+  }
+
   @Test("A failure of work in flight after the end counts")
   func afterEnd() {
     let (failing, other) = (Promise<Int>(), source(log, answering: .complete(.cancelled)))
