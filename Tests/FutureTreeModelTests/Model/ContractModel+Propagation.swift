@@ -27,6 +27,11 @@ extension ContractModel {
       let scope = scopes.firstIndex { $0.open == call.future }!
       return endScope(scope, asked: call.request.reason)
     }
+    if nodes[call.future].isHandled {
+      nodes[call.future].isHandled = false
+      nodes[call.future].hasDelivered = true
+      propagation.receipt.handlers += 1
+    }
     if nodes[call.future].leavesQueue {
       propagation.receipt.handlers += 1
       return leaveQueue(call.future, call.request)
@@ -150,8 +155,8 @@ extension ContractModel {
         tally[.notBegun] += 1
         end(future, skipped(request, outcome), &propagation)
       }
-    } else if nodes[future].isRunning {
-      // A body that has begun runs to its end. The next future that its future waits for is asked then.
+    } else if nodes[future].isRunning || nodes[future].operation == .scope && nodes[future].upstream.isEmpty {
+      // A body that has begun runs to its end, also that of an undo. The next future that its future waits for is asked then.
       if isForced || isAlone { end(future, .cancelled(reason: request.reason), &propagation) }
     } else if nodes[future].upstream.isEmpty {
       propagation.calls.append(Call(future: future, request: request))

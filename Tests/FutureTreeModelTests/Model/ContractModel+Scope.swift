@@ -1,5 +1,4 @@
-// Scopes of work, without undos. Law 22 (ordering is not interest): a scope waits for its work, and has no interest in
-// it.
+// Scopes of work. Law 22 (ordering is not interest): a scope waits for its work, and has no interest in it.
 
 extension ContractModel {
   /// What a scope does when it is ended, when work in it fails, and when its deadline passes.
@@ -21,6 +20,10 @@ extension ContractModel {
     var parent: Int?
     /// Pending work, and work whose observers have not been called.
     var working = 0
+    /// All work so far.
+    var added: Set<Int> = []
+    /// Whether its end has asked the work to cancel.
+    var hasAskedWork = false
     var isEnded = false
     var isSettled = false
     /// The reason of the first request.
@@ -28,6 +31,12 @@ extension ContractModel {
     /// The outcome that a failure or the deadline has decided, if that was first.
     var decided: ModelOutcome?
     var hasTimer: Bool
+    var isCommitted = false
+    /// The undos that are due unless the scope commits, in the order in which their steps succeeded.
+    var undos: [Int] = []
+    var isUndoing = false
+    var undone = 0
+    var failures: [ModelFailure.UndoFailure] = []
 
     /// A source that is pending until the scope ends. It receives the requests to the scope.
     var open: Int { future - 1 }
@@ -71,13 +80,28 @@ extension ContractModel {
     return true
   }
 
-  /// Passes requests to the scope on to work, while both are pending.
+  /// Passes requests to the scope or to its work on to pending work. Law 8 (no request is lost).
   private mutating func wait(for work: Int, in number: Int) {
-    let future = scopes[number].future
-    guard nodes[future].outcome == nil, !nodes[future].upstream.contains(work) else { return }
-    nodes[future].upstream.append(work)
-    nodes[work].listeners.append(.future(future))
-    if nodes[future].isCounted { gainConsumer(work) }
+    guard scopes[number].added.insert(work).inserted else { return }
+    order(scopes[number].future, after: work)
+    if scopes[number].hasAskedWork { ask(work, ModelRequest(options: [], reason: ModelReason.decided)) }
+  }
+
+  private mutating func order(_ scope: Int, after input: Int) {
+    if nodes[scope].outcome == nil {
+      nodes[scope].upstream.append(input)
+      nodes[input].listeners.append(.future(scope))
+      if nodes[scope].isCounted { gainConsumer(input) }
+    }
+    if let asked = nodes[scope].furthest {
+      if !asked.options.contains(.alone) { ask(input, asked.unforced) }
+    } else if nodes[scope].outcome != nil {
+      ask(input, ModelRequest(options: .polite, reason: ModelReason.decided))
+    }
+  }
+
+  private mutating func ask(_ input: Int, _ request: ModelRequest) {
+    _ = propagation([Start(node: input, request: request, detaches: false)])
   }
 
   /// Ends a scope without a request. Work in flight may be asked to cancel, without the scope.
@@ -87,6 +111,7 @@ extension ContractModel {
       scopes[number].isEnded = true
       finish(scope.open, .success(0))
       if scope.policy.endCancelsWork {
+        scopes[number].hasAskedWork = true
         let request = ModelRequest(options: [], reason: ModelReason.decided)
         let work = nodes[scope.future].upstream.filter { $0 != scope.open }
         settle()
@@ -136,10 +161,24 @@ extension ContractModel {
   /// Cancels the work of a scope, unless a request or another decision was first.
   private mutating func stop(_ number: Int, _ outcome: ModelOutcome) {
     receive(nodes[scopes[number].future].asked?.reason, in: number)
-    let scope = scopes[number]
-    guard scope.reason == nil, scope.decided == nil, !scope.isSettled else { return }
+    guard isUndecided(number) else { return }
     scopes[number].decided = outcome
-    _ = cancel(scope.future, ModelRequest(options: [], reason: ModelReason.decided))
+    _ = cancel(scopes[number].future, ModelRequest(options: [], reason: ModelReason.decided))
+  }
+
+  /// Whether no request was received, nothing has decided the outcome, and no undo has begun.
+  private func isUndecided(_ number: Int) -> Bool {
+    let scope = scopes[number]
+    let hasUndone = scope.isUndoing || scope.undone > 0 || !scope.failures.isEmpty
+    return scope.reason == nil && scope.decided == nil && !scope.isSettled && !hasUndone
+  }
+
+  /// Keeps what the work has done. Returns false if that was decided.
+  mutating func commit(_ number: Int) -> Bool {
+    receive(nodes[scopes[number].future].asked?.reason, in: number)
+    guard isUndecided(number) else { return false }
+    scopes[number].isCommitted = true
+    return true
   }
 
   private mutating func receive(_ reason: Int?, in number: Int) {
@@ -148,15 +187,135 @@ extension ContractModel {
 
   /// - Parameter isOutermost: Whether no callback runs. Then the consumers of the scope are notified before the outer scope.
   private mutating func proceed(_ number: Int, isOutermost: Bool = false) {
-    receive(nodes[scopes[number].future].asked?.reason, in: number)
-    let scope = scopes[number]
-    guard scope.isEnded, scope.working == 0, !scope.isSettled else { return }
+    while true {
+      receive(nodes[scopes[number].future].asked?.reason, in: number)
+      let scope = scopes[number]
+      guard scope.isEnded, scope.working == 0, !scope.isUndoing, !scope.isSettled else { return }
+      guard !scope.isCommitted, let undo = scopes[number].undos.popLast() else { break }
+      scopes[number].isUndoing = true
+      guard let outcome = run(undo, isOutermost: isOutermost) else { return wait(forUndo: undo) }
+      undid(undo, outcome)
+    }
     tally[.ordering] += 1
     scopes[number].isSettled = true
     scopes[number].hasTimer = false
+    let scope = scopes[number]
+    let failure = ModelFailure.undosFailed(undone: scope.undone, scope.failures)
     let outcome = scope.decided ?? scope.reason.map { .cancelled(reason: $0) } ?? .success(0)
-    finish(scope.future, outcome, isOwn: false)
+    if let parent = scope.parent, scope.isCommitted {
+      for undo in scope.undos { undos[undo].scope = parent }
+      scopes[parent].undos = (scopes[parent].undos + scope.undos).sorted { undos[$0].position < undos[$1].position }
+    }
+    finish(scope.future, scope.failures.isEmpty ? outcome : .failure(failure), isOwn: false)
     if isOutermost { settle() }
     if let parent = scope.parent { turns.append(.ended(scope.future, scope: parent)) }
+  }
+}
+
+// MARK: - Undos
+
+extension ContractModel {
+  /// The compensation for a step of a scope.
+  struct Undo {
+    let step: Int
+    /// The scope that runs it: a committed scope passes its undos to the outer one.
+    var scope: Int
+    let body: ModelCompletion
+    let act: ModelAct?
+    /// Its future. The two after it limit its time, and show it upstream of the scope.
+    var future = 0
+    /// The number of steps with an undo that succeeded before this one.
+    var position = 0
+    /// Whether its scope was settled when it was registered.
+    var isLate = false
+    /// Whether it never runs.
+    var isKept = false
+  }
+
+  mutating func undo(_ undo: Undo) {
+    let (step, number) = (undo.step, undo.scope)
+    undos.append(undo)
+    undos[undos.count - 1].future = nodes.count
+    undos[undos.count - 1].isLate = scopes[number].isSettled
+    undos[undos.count - 1].isKept = scopes[number].isSettled && scopes[number].isCommitted
+    for _ in 1...2 { nodes.append(Node(operation: .timeout, isHidden: true)) }
+    nodes.append(Node(operation: .promise, isHidden: true, isHandled: true))
+    if !scopes[number].isSettled {
+      scopes[number].working += 1
+      if nodes[step].outcome == nil { wait(for: step, in: number) }
+      settle()
+    }
+    guard nodes[step].outcome == nil else { return stepEnded(undos.count - 1) }
+    nodes[step].listeners.append(.step(undos.count - 1))
+  }
+
+  /// Makes the undo of a step due if the step has succeeded.
+  mutating func stepEnded(_ undo: Int) {
+    let (step, scope) = (undos[undo].step, undos[undo].scope)
+    if case .success = nodes[step].outcome {
+      if undos[undo].isLate {
+        if !undos[undo].isKept { _ = run(undo, isOutermost: false) }
+      } else {
+        undos[undo].position = undos.map(\.position).max()! + 1
+        scopes[scope].undos.append(undo)
+      }
+    }
+    if !undos[undo].isLate { ended(step, in: scope) }
+  }
+
+  /// Calls the body of an undo. Returns its outcome if it is known at once: in a callback, it is known only after the callback.
+  private mutating func run(_ number: Int, isOutermost: Bool) -> ModelOutcome? {
+    let undo = undos[number]
+    events.append(ModelEvent(kind: .undo, id: number, request: nil, outcome: nil))
+    perform(undo.act)
+    if isOutermost { settle() }
+    if let outcome = outcome(of: undo.body) {
+      if isOutermost { return outcome }
+      turns.append(.finish(undo.future, outcome))
+    } else if let inner = undo.body.inner {
+      nodes[undo.future].upstream = [inner]
+      nodes[inner].listeners.append(.future(undo.future))
+      gainConsumer(inner)
+    }
+    return nil
+  }
+
+  private func outcome(of body: ModelCompletion) -> ModelOutcome? {
+    switch body {
+    case .using(let inner): nodes[inner].outcome
+    case .success(let value): .success(value)
+    case .failure(let error): .failure(error)
+    case .cancelledBecause(let reason): .cancelled(reason: reason)
+    case .cancelled: .cancelled(reason: ModelReason.unspecified)
+    }
+  }
+
+  /// Continues when an undo ends or is late. A request to the scope does not reach the undo.
+  private mutating func wait(forUndo number: Int) {
+    let undo = undos[number]
+    let (limited, shown) = (undo.future + 1, undo.future + 2)
+    nodes[undo.future].listeners = [.future(limited)]
+    nodes[undo.future].interest = 1
+    nodes[limited].upstream = [undo.future]
+    nodes[limited].listeners = [.undo(number)]
+    timers.append(.future(limited))
+    order(scopes[undo.scope].future, after: shown)
+  }
+
+  mutating func undoEnded(_ number: Int) {
+    let undo = undos[number]
+    undid(number, nodes[undo.future + 1].outcome!)
+    finish(undo.future + 2, .success(0))
+    proceed(undo.scope)
+  }
+
+  private mutating func undid(_ undo: Int, _ outcome: ModelOutcome) {
+    let scope = undos[undo].scope
+    scopes[scope].isUndoing = false
+    switch outcome {
+    case .success: scopes[scope].undone += 1
+    case .failure(let error): scopes[scope].failures.append(ModelFailure.UndoFailure(undo: undo, error: error))
+    case .cancelled(let reason): scopes[scope].failures.append(ModelFailure.UndoFailure(undo: undo, error: reason))
+    }
   }
 }

@@ -6,6 +6,8 @@ struct ContractModel {
   /// One future.
   struct Node {
     let operation: ModelOperator
+    /// Whether no program can name it.
+    var isHidden = false
     var body = ModelCompletion.success(0)
     var isOnExecutor = false
     var act: ModelAct?
@@ -39,6 +41,8 @@ struct ContractModel {
     /// Whether a handler has received a request.
     var hasDelivered = false
     var handlers: [Int] = []
+    /// Whether the first request calls a handler that answers with `continue`, and is no handler of the program.
+    var isHandled = false
     /// Whether a request calls the handler of the queue. Law 22 (ordering is not interest).
     var leavesQueue = false
     /// The inputs of a join.
@@ -70,6 +74,9 @@ struct ContractModel {
     /// A scope, of its own future.
     case scope(Int)
     case work(Int, scope: Int)
+    /// The undo of a step.
+    case step(Int)
+    case undo(Int)
   }
 
   struct Handler {
@@ -119,11 +126,12 @@ struct ContractModel {
     case advanceQueue
     /// A nested scope is settled.
     case ended(Int, scope: Int)
+    case finish(Int, ModelOutcome)
 
     var future: Int? {
       switch self {
       case .notify(let future), .endedEarly(let future): future
-      case .advanceQueue, .ended: nil
+      case .advanceQueue, .ended, .finish: nil
       }
     }
   }
@@ -138,6 +146,7 @@ struct ContractModel {
   var queue = Queue()
   var graces: [Grace] = []
   var scopes: [Scope] = []
+  var undos: [Undo] = []
   var turns: [Turn] = []
   var events: [ModelEvent] = []
   var tally = LawTally()
@@ -313,6 +322,7 @@ extension ContractModel {
         if nodes[future].isOnExecutor { jobs.append(.endedEarly(future)) } else { runEarly(future) }
       case .advanceQueue: advanceQueue()
       case .ended(let work, let scope): ended(work, in: scope)
+      case .finish(let future, let outcome): finish(future, outcome, isOwn: false)
       case .notify(let future): notify(future)
       }
     }
@@ -331,6 +341,8 @@ extension ContractModel {
       case .scope(let scope):
         if case .cancelled(let reason) = nodes[future].outcome { endScope(scope, asked: reason) }
       case .work(let work, let scope): ended(work, in: scope)
+      case .step(let undo): stepEnded(undo)
+      case .undo(let undo): undoEnded(undo)
       }
     }
   }

@@ -13,6 +13,7 @@ protocol FutureHandle: Sendable {
   func cancelWithGrace(_ request: ModelRequest, clock: ManualClock) -> Future<GraceReport>
   func cancelToken() -> CancelToken
   func add(to scope: CancelScope) -> Bool
+  func addUndo(named name: String, to scope: CancelScope, _ body: LibraryBody)
   func share()
   func linger(clock: ManualClock)
   func tree() -> TreeSnapshot
@@ -57,6 +58,11 @@ struct Handle<Value: Sendable>: FutureHandle {
 
   func cancelToken() -> CancelToken { future.cancelToken() }
   func add(to scope: CancelScope) -> Bool { scope.add(future) }
+
+  func addUndo(named name: String, to scope: CancelScope, _ body: LibraryBody) {
+    scope.undo(of: future, named: name) { _ in try body.undoFuture() }
+  }
+
   func share() { future.shared() }
   func linger(clock: ManualClock) { future.shared(linger: .seconds(1), clock: clock) }
   func tree() -> TreeSnapshot { future.tree() }
@@ -84,6 +90,11 @@ struct Handle<Value: Sendable>: FutureHandle {
     case is CompletedWithItself: ModelFailure.ownFuture
     case is DroppedJob: ModelFailure.dropped
     case is TimeoutError: ModelFailure.timeout
+    case let error as FutureCancelled: LibraryReason.number(of: error.reason)
+    case let error as UndoFailed:
+      ModelFailure.undosFailed(
+        undone: error.undone,
+        error.failures.map { ModelFailure.UndoFailure(undo: Int($0.name)!, error: number(of: $0.error)) })
     case let error as AllFailed: ModelFailure.allFailed(error.errors.map(number))
     default: .min
     }
@@ -171,6 +182,13 @@ extension Handle {
 }
 
 extension LibraryBody {
+  /// Runs the body of an undo.
+  func undoFuture() throws -> Future<Int> {
+    world.events.append(ModelEvent(kind: .undo, id: future, request: nil, outcome: nil))
+    world.perform(act)
+    return inner == nil ? .succeeded(try answer()) : try innerFuture()
+  }
+
   /// Runs the body of queued work.
   func queuedFuture() throws -> Future<Int> {
     called(with: nil)

@@ -22,6 +22,7 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
   private let queue: FutureExecutor
   private let workQueue = FutureQueue(aging: nil)
   @exclusivity(unchecked) private var scopes: [CancelScope?] = []
+  @exclusivity(unchecked) private var undos = 0
   @exclusivity(unchecked) private(set) var reports: [Future<GraceReport>] = []
 
   /// The log of every future, if there is one.
@@ -73,13 +74,24 @@ final class LibraryRunner: @unchecked Sendable {  // Because: one thread runs a 
       add(
         CancelScope(
           deadline: deadline(policy), whenEnded: policy.whenEnded, whenWorkFails: policy.whenWorkFails,
-          whenDeadlinePasses: policy.whenDeadlinePasses))
+          whenDeadlinePasses: policy.whenDeadlinePasses, undoTimeout: .seconds(1), clock: clock))
     case .nestScope(let policy, let scope):
       add(
         scopes[scope]!.nested(
           "nested", deadline: deadline(policy), whenEnded: policy.whenEnded, whenWorkFails: policy.whenWorkFails,
           whenDeadlinePasses: policy.whenDeadlinePasses))
     case .addWork(let work, let scope): return .kept(scopes[scope].map(futures[work].add) ?? false)
+    case .undo(let step, let scope, let completion, let act):
+      let body = LibraryBody(
+        future: undos, executor: .immediate, completion: completion, inner: completion.inner.map { futures[$0] },
+        act: act, world: self)
+      futures[step].addUndo(named: "\(undos)", to: scopes[scope]!, body)
+      undos += 1
+      // Its future, the timeout of it, and the future that shows it: no program refers to them.
+      for _ in 1...3 { add(Handle(.succeeded(0))) }
+    case .commit(let scope):
+      do { try scopes[scope]!.commit() } catch { return .kept(false) }
+      return .kept(true)
     case .endScope(let scope): scopes[scope]?.end()
     case .dropScope(let scope): scopes[scope] = nil
     case .share(let future): futures[future].share()

@@ -8,6 +8,9 @@ enum ModelOperation: Hashable {
   case makeScope(ContractModel.ScopePolicy)
   case nestScope(ContractModel.ScopePolicy, in: Int)
   case addWork(Int, scope: Int)
+  /// Registers an undo of a step. Its body returns a future, or throws.
+  case undo(step: Int, scope: Int, body: ModelCompletion, act: ModelAct?)
+  case commit(scope: Int)
   case endScope(Int)
   case dropScope(Int)
   case share(Int)
@@ -36,7 +39,7 @@ enum ModelOperation: Hashable {
 /// The result of an operation.
 enum ModelResult: Hashable {
   case nothing
-  /// Whether a completion was the first, or a scope has accepted work.
+  /// Whether a completion was the first, a scope has accepted work, or a scope has committed.
   case kept(Bool)
   case receipt(ModelReceipt)
   /// The preview differs from the receipt. The model never returns this.
@@ -62,6 +65,8 @@ extension ContractModel {
     case .makeScope(let policy): makeScope(policy)
     case .nestScope(let policy, let scope): makeScope(policy, in: scope)
     case .addWork(let work, let scope): return .kept(add(work, to: scope))
+    case .undo(let step, let scope, let body, let act): undo(Undo(step: step, scope: scope, body: body, act: act))
+    case .commit(let scope): return .kept(commit(scope))
     case .endScope(let scope): endScope(scope)
     case .dropScope(let scope): dropScope(scope)
     case .share(let future): share(future)

@@ -43,7 +43,7 @@ struct ModelRun {
   private mutating func close() -> String? {
     var difference: String?
     for index in model.scopes.indices { difference = step(.endScope(index)) ?? difference }
-    for index in model.nodes.indices where model.nodes[index].operation == .promise {
+    for index in model.nodes.indices where model.nodes[index].operation == .promise && !model.nodes[index].isHidden {
       difference = step(.drop(promise: index)) ?? difference
     }
     while !model.jobs.isEmpty || model.timerCount > 0 {
@@ -74,7 +74,7 @@ struct ModelRun {
       )
       if report != expected { differences.append("grace \(index): \(text(report)), expected \(text(expected))") }
     }
-    for index in model.nodes.indices where !model.nodes[index].operation.isHidden {
+    for index in model.nodes.indices where !model.nodes[index].isHidden && !model.nodes[index].operation.isHidden {
       if let text = compare(index) { differences.append("future \(index): \(text)") }
     }
     return differences.isEmpty ? nil : differences.joined(separator: "; ")

@@ -77,6 +77,17 @@ enum ModelFailure {
   /// `TimeoutError`. Law 23 (deciding detaches).
   static let timeout = -4
 
+  /// Returns the number of `UndoFailed`.
+  static func undosFailed(undone: Int, _ failures: [UndoFailure]) -> Int {
+    failures.reduce(-1000 - undone) { ($0 &* 31 &+ $1.undo) &* 31 &+ $1.error }
+  }
+
+  struct UndoFailure: Hashable {
+    let undo: Int
+    /// The number of the error, or of the reason of a cancellation.
+    let error: Int
+  }
+
   /// Returns the number of `AllFailed`, with the errors in their order.
   static func allFailed(_ errors: [Int]) -> Int { errors.reduce(-100) { $0 &* 31 &+ $1 } }
 }
@@ -118,10 +129,10 @@ enum ModelAct: Hashable {
 
 /// One call of user code. Events are in the order of the calls.
 struct ModelEvent: Hashable {
-  enum Kind: UInt8 { case handler, body, observer }
+  enum Kind: UInt8 { case handler, body, observer, undo }
 
   var kind: Kind
-  /// The number of the handler or the observation, or of the future that has the body.
+  /// The number of the handler, the observation or the undo, or of the future that has the body.
   var id: Int
   /// The request that a handler received.
   var request: ModelRequest?

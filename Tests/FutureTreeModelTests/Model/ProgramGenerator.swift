@@ -8,6 +8,7 @@ extension SplitMix64 {
 
 /// A generator of random programs. The same seed gives the same program.
 struct ProgramGenerator {
+  /// The largest number of futures that a program can name.
   private static let mostFutures = 9
   private static let operators = ModelOperator.allCases.filter {
     !$0.isSource && !$0.isHidden && $0 != .scope && !$0.isJoin
@@ -79,12 +80,14 @@ struct ProgramGenerator {
     var grace = 3
     var makeScope = 3
     var addWork = 6
+    var undo = 3
+    var commit = 1
     var endScope = 2
     var dropScope = 1
 
     var total: Int {
-      let making = make + derive + join + share + linger + enqueue + makeScope + addWork
-      let completing = complete + endScope + dropScope + drop + install + endHandler + answerLater
+      let making = make + derive + join + share + linger + enqueue + makeScope + addWork + undo
+      let completing = complete + commit + endScope + dropScope + drop + install + endHandler + answerLater
       let cancelling = cancel + grace + takeToken + cancelToken + dropToken + observe + endObservation
       return making + completing + cancelling + runJob + dropJobs + advance + endLinger
     }
@@ -98,7 +101,9 @@ struct ProgramGenerator {
       // Bodies that wait for an executor.
       Profile(derive: 34, complete: 14, cancel: 20, observe: 6, runJob: 18, dropJobs: 2),
       // Scopes in scopes, whose work ends, fails or is late.
-      Profile(make: 10, derive: 10, complete: 20, advance: 8, makeScope: 20, addWork: 24, endScope: 9, dropScope: 3),
+      Profile(
+        make: 10, derive: 10, complete: 20, advance: 8, makeScope: 20, addWork: 20, undo: 16, commit: 4,
+        endScope: 9, dropScope: 3),
     ]
   }
 
@@ -129,6 +134,8 @@ struct ProgramGenerator {
     if isChosen(profile.enqueue) { return enqueue() }
     if isChosen(profile.makeScope) { return makeScope() }
     if isChosen(profile.addWork) { return addWork() }
+    if isChosen(profile.undo) { return undo() }
+    if isChosen(profile.commit) { return commit() }
     if isChosen(profile.endScope) { return endScope() }
     if isChosen(profile.dropScope) { return dropScope() }
     if isChosen(profile.grace) { return program.append(.cancelWithGrace(anyFuture(), request())) }
@@ -143,9 +150,13 @@ struct ProgramGenerator {
   }
 
   private mutating func anyFuture() -> Int {
-    let future = random.below(reachable.count)
-    return hidden.contains(future) ? future + 1 : future
+    while true {
+      let future = random.below(reachable.count)
+      if !hidden.contains(future) { return future }
+    }
   }
+
+  private var hasRoom: Bool { reachable.count - hidden.count < Self.mostFutures && reachable.count < 60 }
 
   private mutating func anyPromise() -> Int { promises[random.below(promises.count)] }
 
@@ -171,16 +182,16 @@ struct ProgramGenerator {
   }
 
   private mutating func makePromise() {
-    guard reachable.count < Self.mostFutures else { return }
+    guard hasRoom else { return }
     program.append(.makePromise)
     promises.append(reachable.count)
     add(dependingOn: 0)
   }
 
   private mutating func derive() {
-    guard reachable.count < Self.mostFutures else { return }
+    guard hasRoom else { return }
     var operation = Self.operators[random.below(Self.operators.count)]
-    let upstream = random.chance(40) ? reachable.count - 1 : anyFuture()
+    let upstream = random.chance(40) ? reachable.indices.last { !hidden.contains($0) }! : anyFuture()
     if operation == .recover, kinds[upstream] == .void { operation = .map }  // All values of a scope are equal.
     if operation == .delayed {
       hidden.insert(reachable.count)
@@ -198,7 +209,7 @@ struct ProgramGenerator {
   }
 
   private mutating func join() {
-    guard reachable.count < Self.mostFutures else { return }
+    guard hasRoom else { return }
     let inputs = (0..<random.below(4)).map { _ in anyFuture() }.filter { kinds[$0] == .number }
     let operation = Self.joins[random.below(Self.joins.count)]
     program.append(.join(operation, of: inputs))
@@ -256,7 +267,7 @@ struct ProgramGenerator {
   private static let queue: UInt64 = 1 << 63
 
   private mutating func enqueue() {
-    guard reachable.count < Self.mostFutures else { return }
+    guard hasRoom else { return }
     let inner = anyFuture()
     let usesInner = random.chance(85) && kinds[inner] == .number && reachable[inner] & Self.queue == 0
     let body = usesInner ? ModelCompletion.using(inner) : completion(.error, of: inner)
@@ -269,12 +280,11 @@ struct ProgramGenerator {
   // MARK: - Scopes
 
   private mutating func makeScope() {
-    guard reachable.count < Self.mostFutures - 1 else { return }
+    guard hasRoom else { return }
     let deadlines: [ContractModel.ScopePolicy.Deadline] = [.none, .none, .fails, .succeeds]
     let policy = ContractModel.ScopePolicy(
       endCancelsWork: random.chance(40), failureCancelsWork: random.chance(40), deadline: deadlines[random.below(4)])
-    let outer = scopes.isEmpty || random.chance(50) ? nil : random.below(scopes.count)
-    let parent = outer.flatMap { dropped.contains($0) ? nil : $0 }
+    let parent = random.chance(50) ? liveScope() : nil
     program.append(parent.map { .nestScope(policy, in: $0) } ?? .makeScope(policy))
     hidden.insert(reachable.count)
     add(dependingOn: 0)
@@ -287,6 +297,30 @@ struct ProgramGenerator {
     guard !scopes.isEmpty else { return }
     let (work, scope) = (anyFuture(), random.below(scopes.count))
     if makes(scopes[scope], dependOn: work) { program.append(.addWork(work, scope: scope)) }
+  }
+
+  private mutating func undo() {
+    guard let scope = liveScope() else { return }
+    let (step, inner) = (anyFuture(), anyFuture())
+    guard makes(scopes[scope], dependOn: step) else { return }
+    var body = completion(.error, of: inner)
+    if random.chance(70) { body = .success(0) }
+    if random.chance(60), kinds[inner] == .number, makes(scopes[scope], dependOn: inner) { body = .using(inner) }
+    program.append(.undo(step: step, scope: scope, body: body, act: act()))
+    for _ in 1...3 {
+      hidden.insert(reachable.count)
+      add(dependingOn: 0)
+    }
+  }
+
+  private mutating func commit() {
+    if let scope = liveScope() { program.append(.commit(scope: scope)) }
+  }
+
+  private mutating func liveScope() -> Int? {
+    guard !scopes.isEmpty else { return nil }
+    let scope = random.below(scopes.count)
+    return dropped.contains(scope) ? nil : scope
   }
 
   private mutating func endScope() {

@@ -83,6 +83,7 @@ private struct Renumbering {
       futures.add(isKept)  // Its source.
       futures.add(isKept)
       scopes.add(isKept)
+    case .undo: for _ in 1...3 { futures.add(isKept) }  // Its futures, which no operation names.
     case .install: handlers.add(isKept)
     case .takeToken: tokens.add(isKept)
     case .observe: observations.add(isKept)
@@ -103,6 +104,11 @@ private struct Renumbering {
     case .nestScope(let policy, let number): scopes.numbers[number].map { .nestScope(policy, in: $0) }
     case .addWork(let work, let number):
       both(future(work), scopes.numbers[number]) { .addWork($0, scope: $1) }
+    case .undo(let step, let number, let body, let act):
+      scopes.numbers[number].flatMap { scope in
+        both(future(step), completion(body)) { .undo(step: $0, scope: scope, body: $1, act: act.flatMap(self.act)) }
+      }
+    case .commit(let number): scopes.numbers[number].map { .commit(scope: $0) }
     case .endScope(let number): scopes.numbers[number].map { .endScope($0) }
     case .dropScope(let number): scopes.numbers[number].map { .dropScope($0) }
     case .share(let number): future(number).map { .share($0) }

@@ -17,6 +17,7 @@ struct SwiftReproduction: CustomStringConvertible {
     private var tokens = 0
     private var observations = 0
     private var scopes = 0
+    private var undos = 0
 
     mutating func write(_ operation: ModelOperation) {
       switch operation {
@@ -31,9 +32,16 @@ struct SwiftReproduction: CustomStringConvertible {
       case .enqueue(let body, let isUrgent, let act):
         let priority = isUrgent ? "(priority: .high)" : ""
         makeFuture("queue.add\(priority) { print(\"body \(futures)\")\(text(act)); \(answer(body)) }")
-      case .makeScope(let policy): makeScope("CancelScope(\(text(policy)))")
+      case .makeScope(let policy): makeScope("CancelScope(\(text(policy)), undoTimeout: .seconds(1), clock: clock)")
       case .nestScope(let policy, let scope): makeScope("s\(scope)!.nested(\"nested\", \(text(policy)))")
       case .addWork(let work, let scope): lines.append("s\(scope)?.add(f\(work))")
+      case .undo(let step, let scope, let body, let act):
+        let answer = body.inner.map { "return f\($0)" } ?? answer(body).replacing("return 0", with: "return .succeeded")
+        let called = "print(\"undo \(undos)\")\(text(act))"
+        lines.append("s\(scope)!.undo(of: f\(step), named: \"\(undos)\") { _ -> Future<Int> in \(called); \(answer) }")
+        undos += 1
+        futures += 3  // Its futures, which no operation names.
+      case .commit(let scope): lines.append("try? s\(scope)!.commit()")
       case .endScope(let scope): lines.append("s\(scope)?.end()")
       case .dropScope(let scope): lines.append("s\(scope) = nil")
       case .share(let future): lines.append("f\(future).shared()")

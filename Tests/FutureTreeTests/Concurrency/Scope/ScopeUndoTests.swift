@@ -64,6 +64,18 @@ struct ScopeUndoTests {
     expectEqual(scope.future.state, "cancelled")
   }
 
+  @Test("Once an undo has begun, a scope does not commit")
+  func tooLate() {
+    let (scope, undo) = (CancelScope("checkout"), Promise<Void>())
+    scope.undo(of: .succeeded(1)) { _ in undo.future }
+    scope.end()
+
+    #expect(throws: ScopeEnded.self) { try scope.commit() }
+    undo.succeed(())
+    #expect(throws: ScopeEnded.self) { try scope.commit() }
+    expectEqual(scope.undoneCount, 1)
+  }
+
   @Test(
     "A step that succeeds after it was asked to cancel is undone. Law 1 (requests, not commands)",
     arguments: [[], .forceImmediately] as [CancellationOptions])
