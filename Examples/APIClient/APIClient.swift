@@ -58,7 +58,7 @@ extension APIClient {
   }
 
   func notes(of user: Int, containing text: String) -> Future<[Note]> {
-    loader.get("users/\(user)/notes", query: [("containing", text)], as: [Note].self)
+    loader.get("users/\(user)/notes", query: ["containing": text], as: [Note].self)
   }
 
   /// Adds a note. The request is sent once: `Retry` repeats no `POST` without the field `Idempotency-Key`.

@@ -32,7 +32,7 @@ struct AuthorizationCodeLogIn: Sendable {
         ("state", state), ("code_challenge", AuthorizationCodeLogIn.challenge(for: verifier)),
         ("code_challenge_method", "S256"),
       ] + configuration.scopeParameter + grant.parameters
-    let page = grant.endpoint.appending(query: query.map { ($0.0, $0.1) })
+    let page = grant.endpoint.appending(query: NameValuePairs(query.map { ($0.0, $0.1) }))
     guard let url = URL(string: page.absoluteString) else {
       throw HTTPError(
         .invalidURL,

@@ -257,7 +257,7 @@ struct OAuth2Tests {
   func challenges(challenge: String?, isAboutToken: Bool) throws {
     let rig = OAuth2Rig()
     rig.mock.answer(
-      status: .unauthorized, headers: try HTTPHeaders(challenge.map { [("WWW-Authenticate", $0)] } ?? []))
+      status: .unauthorized, headers: try HTTPHeaders(challenge.map { ["WWW-Authenticate": $0] } ?? []))
     rig.mock.onOthers(.status(.ok))
     rig.tokens.onOthers(.json(OAuth2Rig.json(2)))
 

@@ -191,7 +191,7 @@ struct RenewalTests {
         || response.challenges.contains { $0.isOf(scheme: "Token") && $0["error"] == "expired" }
     }
     let rig = OAuth2Rig(rejection: rejection)
-    let headers = try HTTPHeaders(challenge.map { [("WWW-Authenticate", $0)] } ?? [])
+    let headers = try HTTPHeaders(challenge.map { ["WWW-Authenticate": $0] } ?? [])
     rig.mock.answer(status: HTTPStatus(status), headers: headers)
     rig.mock.onOthers(.status(.ok))
     rig.tokens.onOthers(.json(OAuth2Rig.json(2)))

@@ -14,16 +14,16 @@ extension Future where Value == HTTPResponse {
   /// Failures and cancellations pass through. Cancellation requests are forwarded, as with `map`.
   ///
   /// - Returns: A future that fails with the code `unacceptableStatus` if the status is not accepted.
-  ///   `HTTPError.response` has the response.
+  ///   `HTTPError.response` has the response, and `HTTPError.problem` the details that the server gives.
   @discardableResult
   public func validated(
     _ accepts: @escaping @Sendable (HTTPStatus) -> Bool = { $0.isSuccess }
   ) -> Future<HTTPResponse> {
     map { response in
       guard accepts(response.status) else {
+        let problem = response.problem.map { ": \($0). See `problem`" } ?? ". See `response`"
         throw HTTPError(
-          .unacceptableStatus,
-          "\(response.request) failed with the status \(response.status). See `response`.",
+          .unacceptableStatus, "\(response.request) failed with the status \(response.status)\(problem).",
           response: response)
       }
       return response
@@ -56,33 +56,6 @@ extension Future where Value == HTTPResponse {
     as type: Decoded.Type = Decoded.self, using decoder: JSONDecoder = JSONDecoder(),
     on executor: FutureExecutor = .immediate
   ) -> Future<Decoded> {
-    map(on: executor) { response in
-      let body = try response.body
-      // `Optional` is the only type of the standard library that has an empty value in this sense.
-      if body.allSatisfy({ [0x20, 0x09, 0x0A, 0x0D].contains($0) }),
-        let optional = Decoded.self as? any ExpressibleByNilLiteral.Type,
-        let none = optional.init(nilLiteral: ()) as? Decoded
-      {
-        return none
-      }
-      do {
-        return try decoder.decode(type, from: body)
-      } catch {
-        throw HTTPError(undecodable: response, with: body, as: type, error)
-      }
-    }
-  }
-}
-
-extension HTTPError {
-  /// Creates an error that names the position at which decoding failed. The message of the decoder is omitted, because it
-  /// can contain values.
-  fileprivate init(undecodable response: HTTPResponse, with body: Data, as type: Any.Type, _ error: any Error) {
-    let fault = DecodingFault(error, in: body, of: response)
-    self.init(
-      .undecodableBody,
-      "The response to \(response.request) cannot be decoded as \(type): \(fault). Compare the body in `response` with the type.",
-      response: response,
-      underlying: error)
+    map(on: executor) { try $0.decoded(as: type, using: decoder) }
   }
 }

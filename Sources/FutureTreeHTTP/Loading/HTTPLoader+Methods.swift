@@ -55,7 +55,7 @@ extension HTTPLoader {
   /// Loads a resource with `GET`, and decodes its body as JSON.
   ///
   /// ```swift
-  /// let posts = api.get("users/\(id)/posts", query: [("page", "2")], as: [Post].self)
+  /// let posts = api.get("users/\(id)/posts", query: ["page": "2"], as: [Post].self)
   /// ```
   ///
   /// The request asks for JSON (`Accept: application/json`). If the status is not in 200 to 299, the future fails with
@@ -71,7 +71,7 @@ extension HTTPLoader {
   /// - Returns: A future of the value. It fails if the request cannot be built.
   @discardableResult
   public func get<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], as type: Value.Type,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], as type: Value.Type,
     decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
     send(.get, endpoint, query, acceptingJSON: true, configure).decoded(as: type, using: decoder)
@@ -87,7 +87,7 @@ extension HTTPLoader {
   ///   It also fails if the request cannot be built.
   @discardableResult
   public func get(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.get, endpoint, query, configure)
   }
@@ -102,7 +102,7 @@ extension HTTPLoader {
   ///   It also fails if the request cannot be built.
   @discardableResult
   public func stream(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.get, endpoint, query) { request in
       request.delivery = .stream()
@@ -120,7 +120,7 @@ extension HTTPLoader {
   ///   It also fails if the request cannot be built.
   @discardableResult
   public func delete(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], configure: Configure = { _ in }
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.delete, endpoint, query, configure)
   }
@@ -130,7 +130,7 @@ extension HTTPLoader {
   /// The parameters and errors are those of `get(_:query:as:)`.
   @discardableResult
   public func delete<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], as type: Value.Type,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], as type: Value.Type,
     decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
     send(.delete, endpoint, query, acceptingJSON: true, configure).decoded(as: type, using: decoder)
@@ -162,7 +162,7 @@ extension HTTPLoader {
   /// - Returns: A future of the value. It fails if the value cannot be encoded or the request cannot be built.
   @discardableResult
   public func post<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
@@ -174,7 +174,7 @@ extension HTTPLoader {
   /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func post(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
@@ -186,7 +186,7 @@ extension HTTPLoader {
   /// The parameters and errors are those of `post(_:query:json:as:)`.
   @discardableResult
   public func put<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
@@ -198,7 +198,7 @@ extension HTTPLoader {
   /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func put(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
@@ -210,7 +210,7 @@ extension HTTPLoader {
   /// The parameters and errors are those of `post(_:query:json:as:)`.
   @discardableResult
   public func patch<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
   ) -> Future<Value> {
@@ -223,7 +223,7 @@ extension HTTPLoader {
   /// - Returns: A future of the response, with the errors of `get(_:query:)`.
   @discardableResult
   public func patch(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], json value: some Encodable,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
     encoder: JSONEncoder = JSONEncoder(),
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
@@ -236,7 +236,7 @@ extension HTTPLoader {
 extension HTTPLoader {
   /// Builds a request, loads it, and validates the status.
   func send(
-    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)] = [], acceptingJSON: Bool = false,
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: NameValuePairs<String?> = [], acceptingJSON: Bool = false,
     reportsProgress: Bool = false, _ configure: Configure
   ) -> Future<HTTPResponse> {
     let response = load {
@@ -255,7 +255,7 @@ extension HTTPLoader {
   }
 
   private func send(
-    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)], json value: some Encodable,
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: NameValuePairs<String?>, json value: some Encodable,
     _ encoder: JSONEncoder,
     acceptingJSON: Bool = false, _ configure: Configure
   ) -> Future<HTTPResponse> {

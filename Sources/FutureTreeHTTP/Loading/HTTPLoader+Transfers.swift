@@ -25,7 +25,7 @@ extension HTTPLoader {
   /// - Returns: A future of the response, whose `content` is the file.
   @discardableResult
   public func download(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], to file: URL,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], to file: URL,
     maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
@@ -48,7 +48,7 @@ extension HTTPLoader {
   /// retried attempts also report their progress.
   @discardableResult
   public func download(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], to file: URL,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], to file: URL,
     maximumSize: Int? = ResponseDelivery.defaultMaximumFileSize,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }
@@ -81,7 +81,7 @@ extension HTTPLoader {
   /// - Returns: A future of the value, with the errors of `post(_:json:as:)`.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }, as type: Value.Type,
     decoder: JSONDecoder = JSONDecoder()
@@ -95,7 +95,7 @@ extension HTTPLoader {
   /// retried attempts also report their progress.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }, as type: Value.Type, decoder: JSONDecoder = JSONDecoder()
@@ -117,7 +117,7 @@ extension HTTPLoader {
   /// - Returns: A future of the response. It fails with the code `unacceptableStatus` if the status is not in 200 to 299.
   @discardableResult
   public func upload(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
@@ -130,7 +130,7 @@ extension HTTPLoader {
   /// retried attempts also report their progress.
   @discardableResult
   public func upload(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], method: HTTPMethod = .post,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }
@@ -139,7 +139,7 @@ extension HTTPLoader {
   }
 
   private func upload(
-    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: [(String, String?)], _ body: () throws -> HTTPBody,
+    _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: NameValuePairs<String?>, _ body: () throws -> HTTPBody,
     acceptingJSON: Bool = false,
     _ configure: Configure, _ onProgress: (@Sendable (HTTPProgress) -> Void)?
   ) -> Future<HTTPResponse> {

@@ -116,23 +116,11 @@ private struct ChallengeReader: ByteReader {
     return token.isEmpty ? nil : token
   }
 
-  /// Reads a quoted string (RFC 9110, section 5.6.4) and returns it without quotes and backslashes.
   private mutating func quoted() -> String? {
-    guard take(UInt8(ascii: "\"")) else { return nil }
-    var text: [UInt8] = []
-    while let byte = current {
-      position += 1
-      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
-      guard byte == UInt8(ascii: "\\") else {
-        guard ChallengeReader.isText(byte) else { return nil }
-        text.append(byte)
-        continue
-      }
-      guard let escaped = current, ChallengeReader.isText(escaped) else { return nil }
-      position += 1
-      text.append(escaped)
+    guard let quoted = quotedString(), quoted.isClosed, quoted.text.utf8.allSatisfy(ChallengeReader.isText) else {
+      return nil
     }
-    return nil
+    return quoted.text
   }
 
   private static func isText(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }

@@ -34,6 +34,11 @@ public struct HTTPEndpoint: Sendable {
     HTTPEndpoint(.success(.url(url)))
   }
 
+  /// Returns an endpoint with this URL. If it is not a valid `HTTPURL`, loads fail with the code `invalidURL`.
+  public static func url(_ url: URL) -> HTTPEndpoint {
+    HTTPEndpoint(Result { () throws(HTTPError) in .url(try HTTPURL(url)) })
+  }
+
   /// Returns an endpoint with this path. A layer fills in the host.
   public static func path(_ path: HTTPPath) -> HTTPEndpoint {
     HTTPEndpoint(.success(.path(path)))
@@ -42,7 +47,7 @@ public struct HTTPEndpoint: Sendable {
   /// Returns the target of a request, with the items appended to its query.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL`.
-  func target(query: [(String, String?)]) throws(HTTPError) -> HTTPRequest.Target {
+  func target(query: NameValuePairs<String?>) throws(HTTPError) -> HTTPRequest.Target {
     switch try result.get() {
     case .url(let url): .url(url.appending(query: query))
     case .path(let path): .path(path.appending(query: query))
@@ -63,7 +68,7 @@ extension HTTPRequest {
   ///   - query: Names and values that are appended to the query, percent-encoded. A name without a value has no `=`.
   /// - Throws: `HTTPError` with the code `invalidURL`.
   public init(
-    _ method: HTTPMethod, to endpoint: HTTPEndpoint, query: [(String, String?)] = []
+    _ method: HTTPMethod, to endpoint: HTTPEndpoint, query: NameValuePairs<String?> = []
   ) throws(HTTPError) {
     switch try endpoint.target(query: query) {
     case .url(let url): self.init(method, url)

@@ -64,11 +64,11 @@ public struct HTTPHeaders: Sendable {
   /// Creates headers from names and values, in order.
   ///
   /// ```swift
-  /// let headers = try HTTPHeaders([("Accept", "text/html"), ("Accept", "text/plain")])
+  /// let headers = try HTTPHeaders(["Accept": "text/html", "Accept": "text/plain"])
   /// ```
   ///
   /// - Throws: `HTTPError` with the code `invalidHeaderName` or `invalidHeaderValue`.
-  public init(_ fields: [(String, String)]) throws(HTTPError) {
+  public init(_ fields: NameValuePairs<String>) throws(HTTPError) {
     for (name, value) in fields { try add(name, value) }
   }
 

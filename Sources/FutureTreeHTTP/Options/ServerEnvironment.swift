@@ -1,7 +1,7 @@
 /// The server for requests that do not name one, such as a production, staging or test server.
 ///
 /// ```swift
-/// let staging = try ServerEnvironment(host: "staging.example.com", pathPrefix: "/v1", headers: [("X-Team", "blue")])
+/// let staging = try ServerEnvironment(host: "staging.example.com", pathPrefix: "/v1", headers: ["X-Team": "blue"])
 /// let request = try staging.applied(to: HTTPRequest(.get, path: "users/1"))
 /// request.url  // https://staging.example.com/v1/users/1
 /// ```
@@ -11,7 +11,7 @@ public struct ServerEnvironment: Sendable {
   /// The header fields for requests that do not set them.
   public let headers: HTTPHeaders
   /// The query items for requests that do not have them.
-  public let query: [(String, String?)]
+  public let query: NameValuePairs<String?>
 
   /// Creates an environment.
   ///
@@ -25,7 +25,7 @@ public struct ServerEnvironment: Sendable {
   /// - Throws: `HTTPError` with the code `invalidURL`, `invalidHeaderName`, `invalidHeaderValue` or `forbiddenHeader`.
   public init(
     scheme: HTTPURL.Scheme = .https, host: String, port: UInt16? = nil, pathPrefix: String = "/",
-    headers: [(String, String)] = [], query: [(String, String?)] = []
+    headers: NameValuePairs<String> = [], query: NameValuePairs<String?> = []
   ) throws(HTTPError) {
     let prefix = try HTTPPath(pathPrefix)
     guard prefix.query == nil else {

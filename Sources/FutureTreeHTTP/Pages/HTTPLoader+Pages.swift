@@ -7,7 +7,7 @@ extension HTTPLoader {
   /// ```swift
   /// let pages = api.pages(try HTTPRequest(.get, path: "posts")) { response in
   ///   let page = try JSONDecoder().decode(Page.self, from: response.body)
-  ///   return try page.next.map { cursor in try HTTPRequest(.get, to: "posts", query: [("cursor", cursor)]) }
+  ///   return try page.next.map { cursor in try HTTPRequest(.get, to: "posts", query: ["cursor": cursor]) }
   /// }
   /// for try await response in pages {
   ///   show(try JSONDecoder().decode(Page.self, from: response.body).posts)

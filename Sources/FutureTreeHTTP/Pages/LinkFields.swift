@@ -71,29 +71,13 @@ private struct LinkReader: ByteReader {
 
   private mutating func value() -> String {
     skip(FieldSyntax.isBlank)
-    if current == UInt8(ascii: "\"") { return quoted() }
+    if let quoted = quotedString() {
+      // A string without an end is the rest of the field (RFC 8288, appendix B.4).
+      isOpen = !quoted.isClosed
+      return quoted.text
+    }
     let value = text { !LinkReader.isEnd($0) }
     return String(value.prefix(value.utf8.count - value.utf8.reversed().prefix(while: FieldSyntax.isBlank).count))
-  }
-
-  /// Reads a quoted string and returns it without quotes and backslashes. A string without an end is the rest of the
-  /// field (RFC 8288, appendix B.4).
-  private mutating func quoted() -> String {
-    position += 1
-    var text: [UInt8] = []
-    while let byte = current {
-      position += 1
-      if byte == UInt8(ascii: "\"") { return String(decoding: text, as: UTF8.self) }
-      guard byte == UInt8(ascii: "\\") else {
-        text.append(byte)
-        continue
-      }
-      guard let escaped = current else { break }
-      position += 1
-      text.append(escaped)
-    }
-    isOpen = true
-    return String(decoding: text, as: UTF8.self)
   }
 
   private static func isEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ";") || byte == UInt8(ascii: ",") }

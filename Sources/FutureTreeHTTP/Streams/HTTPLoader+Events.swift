@@ -4,7 +4,7 @@ extension HTTPLoader {
   /// Returns the server-sent events of a resource, and reconnects when a connection ends.
   ///
   /// ```swift
-  /// let prices = api.events("prices", query: [("symbol", "ABC")])
+  /// let prices = api.events("prices", query: ["symbol": "ABC"])
   /// for try await event in prices where event.type == "price" {
   ///   show(try JSONDecoder().decode(Price.self, from: Data(event.data.utf8)))
   /// }
@@ -25,7 +25,8 @@ extension HTTPLoader {
   ///     called once, before this method returns.
   /// - Returns: A sequence of the events. It fails if the request cannot be built.
   public func events(
-    _ endpoint: HTTPEndpoint, query: [(String, String?)] = [], reconnecting reconnection: EventReconnection = .default,
+    _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [],
+    reconnecting reconnection: EventReconnection = .default,
     maximumEventSize: Int = ServerSentEvents.defaultMaximumEventSize, clock: any FutureClock = .system,
     random: RandomSource = .system, configure: Configure = { _ in }
   ) -> ServerSentEvents {

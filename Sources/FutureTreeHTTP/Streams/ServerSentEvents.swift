@@ -127,7 +127,7 @@ struct EventSource: Sendable {
   /// The fields of a request for events.
   static let fields: HTTPHeaders = {
     do {
-      return try HTTPHeaders([("Accept", "text/event-stream"), ("Cache-Control", "no-cache")])
+      return try HTTPHeaders(["Accept": "text/event-stream", "Cache-Control": "no-cache"])
     } catch { preconditionFailure("The fields of a request for events are valid: \(error)") }
   }()
 }

@@ -21,6 +21,25 @@ extension ByteReader {
     return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
+  /// Reads a quoted string (RFC 9110, section 5.6.4), without its quotes and backslashes.
+  ///
+  /// - Returns: `nil` if the next byte is no quote. `isClosed` is false if the string has no end.
+  package mutating func quotedString() -> (text: String, isClosed: Bool)? {
+    guard take(UInt8(ascii: "\"")) else { return nil }
+    var text: [UInt8] = []
+    while var byte = current {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return (String(decoding: text, as: UTF8.self), true) }
+      if byte == UInt8(ascii: "\\") {
+        guard let escaped = current else { break }
+        position += 1
+        byte = escaped
+      }
+      text.append(byte)
+    }
+    return (String(decoding: text, as: UTF8.self), false)
+  }
+
   /// Skips the next byte if it is `byte`, and returns whether it is.
   package mutating func take(_ byte: UInt8) -> Bool { take { $0 == byte } }
 

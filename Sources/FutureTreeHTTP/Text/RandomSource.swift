@@ -26,4 +26,13 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
 
   /// Returns `count` random bytes. The standard library has no function for random bytes.
   package func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(next() >> 56) } }
+
+  /// Returns the text of a random UUID (RFC 9562, version 4), in lower case. That of Foundation cannot use this source.
+  func uuid() -> String {
+    var bytes = bytes(16)
+    bytes[6] = bytes[6] & 0x0F | 0x40
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { ASCII.hexadecimal(Array(bytes[$0])) }
+    return groups.joined(separator: "-").lowercased()
+  }
 }

@@ -217,7 +217,7 @@ extension Resume.Rules {
 
 extension Resume {
   fileprivate static let identity: HTTPHeaders = {
-    do { return try HTTPHeaders([("Accept-Encoding", "identity")]) } catch {
+    do { return try HTTPHeaders(["Accept-Encoding": "identity"]) } catch {
       preconditionFailure("Valid fields: \(error)")
     }
   }()

@@ -5,7 +5,7 @@ import FutureTreeHTTP
 /// A response of a `MockLoader` whose body the test sends in pieces.
 ///
 /// ```swift
-/// let feed = mock.stream("/feed", headers: try HTTPHeaders([("Content-Type", "text/event-stream")]))
+/// let feed = mock.stream("/feed", headers: try HTTPHeaders(["Content-Type": "text/event-stream"]))
 /// let response = try await api.stream("feed").value   // The head is there.
 /// feed.send("data: one\n\n")
 /// response.transfer.cancel()

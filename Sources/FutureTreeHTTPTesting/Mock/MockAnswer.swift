@@ -61,7 +61,7 @@ extension MockAnswer {
   /// Responds with a body that arrives in chunks. They are sent when the load begins.
   ///
   /// ```swift
-  /// let type = try HTTPHeaders([("Content-Type", "text/event-stream")])
+  /// let type = try HTTPHeaders(["Content-Type": "text/event-stream"])
   /// mock.on("/feed", .chunks(["data: one\n\n", "data: tw"], headers: type, failure: HTTPError(.connectionLost, "cut")))
   /// ```
   ///

@@ -31,13 +31,13 @@ struct Film {
 
   /// Expects a load, whose response is the whole film.
   func whole(_ fields: [(String, String)] = [("Content-Length", "10")], tag: String? = Film.tag) -> HeldStream {
-    mock.stream("/film", headers: try! HTTPHeaders(fields + (tag.map { [("ETag", $0)] } ?? [])))
+    mock.stream("/film", headers: try! HTTPHeaders(NameValuePairs(fields + (tag.map { [("ETag", $0)] } ?? []))))
   }
 
   /// Expects a load, whose response is a part of the film.
   func part(_ range: String, tag: String = Film.tag) -> HeldStream {
     let fields = [("Content-Range", "bytes \(range)"), ("ETag", tag)]
-    return mock.stream("/film", status: HTTPStatus(206), headers: try! HTTPHeaders(fields))
+    return mock.stream("/film", status: HTTPStatus(206), headers: try! HTTPHeaders(NameValuePairs(fields)))
   }
 
   func load(

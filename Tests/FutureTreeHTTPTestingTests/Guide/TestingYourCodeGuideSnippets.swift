@@ -108,7 +108,7 @@ struct TestingYourCodeGuideSnippets {
   @Test("Events continue over a second connection")
   func events() async throws {
     // guide events
-    let type = try HTTPHeaders([("Content-Type", "text/event-stream")])
+    let type = try HTTPHeaders(["Content-Type": "text/event-stream"])
     let lost = HTTPError(.connectionLost, "cut")
     mock.on("/prices", .chunks(["id: 7\ndata: 12\n\n", "data: 1"], headers: type, failure: lost), .status(.noContent))
 

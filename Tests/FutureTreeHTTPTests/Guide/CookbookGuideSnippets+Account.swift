@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
@@ -25,11 +26,31 @@ extension FeedTests {
 }
 // end
 
+// guide keysTest
+extension FeedTests {
+  @Test("A POST is repeated with the same key")
+  func repeats() async throws {
+    let clock = ManualClock()
+    let retry = Retry(clock: clock, random: .constant(1))
+    let api = FeedAPI.repeating(server: server, retry: retry, transport: mock)
+    mock.on("/posts", .status(.serviceUnavailable), .json(#"{"id": 2, "title": "Notes"}"#, status: .created))
+    let post = api.publish(Draft(title: "Notes"))
+
+    clock.advance(by: .seconds(60))
+
+    #expect(try await post.value.id == 2)
+    let keys = mock.requests.map { $0.headers["Idempotency-Key"] }
+    #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
+  }
+}
+// end
+
 // guide message
 /// Returns a text for the user. The description of an error is a text for developers.
 func message(for error: any Error) -> String {
   if error is FutureCancelled { return "The load was cancelled." }
   guard let error = error as? HTTPError else { return "An unknown error occurred." }
+  if let detail = error.problem?.detail { return detail }
   switch (error.code, error.response?.status) {
   case (.credentialsUnavailable, .some): return "Your session has ended. Log in again."
   case (_, .unauthorized?): return "Log in with a valid name and password."
@@ -57,6 +78,17 @@ extension FeedTests {
 
     #expect(message(for: refused) == "Your session has ended. Log in again.")
     #expect(message(for: offline) == "The server cannot be reached. Check your connection.")
+  }
+
+  @Test("An explanation by the server is shown")
+  func problem() async throws {
+    let headers = try HTTPHeaders(["Content-Type": "application/problem+json"])
+    let body = Data(#"{"title": "Too long.", "detail": "A title has at most 80 characters."}"#.utf8)
+    mock.on("/posts", .respond(status: HTTPStatus(422), headers: headers, body: body))
+
+    let error = try await #require(throws: HTTPError.self) { try await api.publish(Draft(title: "Notes")).value }
+
+    #expect(message(for: error) == "A title has at most 80 characters.")
   }
 }
 // end

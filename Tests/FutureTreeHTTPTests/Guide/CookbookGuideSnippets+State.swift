@@ -25,10 +25,11 @@ extension FeedAPI {
 extension FeedTests {
   @Test("A stored response is used until it is stale, and a reset removes it and the cookies")
   func remembers() async throws {
-    let (clock, headers) = (ManualClock(), [("Cache-Control", "max-age=60"), ("Set-Cookie", "session=1")])
+    let clock = ManualClock()
+    let headers = try HTTPHeaders(["Cache-Control": "max-age=60", "Set-Cookie": "session=1"])
     let (cookies, cache) = (CookieJar(date: clock.wallClock()), HTTPCache(date: clock.wallClock()))
     let api = FeedAPI.remembering(server: server, cookies: cookies, cache: cache, transport: mock)
-    mock.onOthers(.respond(headers: try HTTPHeaders(headers), body: Data(#"{"id": 1, "title": "Notes"}"#.utf8)))
+    mock.onOthers(.respond(headers: headers, body: Data(#"{"id": 1, "title": "Notes"}"#.utf8)))
 
     let titles = [try await api.post(1).value?.title, try await api.post(1).value?.title]
     #expect(titles == ["Notes", "Notes"] && mock.requests.count == 1)

@@ -131,7 +131,7 @@ extension FeedTests {
 
   @Test("The links of the pages are followed to the last page")
   func links() async throws {
-    let next = try HTTPHeaders([("Link", #"</archive?page=2>; rel="next""#)])
+    let next = try HTTPHeaders(["Link": #"</archive?page=2>; rel="next""#])
     mock.on("/archive" && !.query("page"), .respond(headers: next, body: Data(#"[{"id": 1, "title": "Notes"}]"#.utf8)))
     mock.on("/archive" && .query("page", "2"), .json(#"[{"id": 2, "title": "Engines"}]"#))
 

@@ -34,7 +34,7 @@ struct Post: Codable, Hashable, Identifiable, Sendable {
 
 extension FeedAPI {
   func posts(by author: String) -> Future<[Post]> {
-    http.get("authors/\(author)/posts", query: [("sort", "date")], as: [Post].self)
+    http.get("authors/\(author)/posts", query: ["sort": "date"], as: [Post].self)
   }
 
   /// Returns `nil` if there is no such post.
@@ -55,6 +55,18 @@ struct Draft: Codable, Sendable {
 extension FeedAPI {
   func publish(_ draft: Draft) -> Future<Post> {
     http.post("posts", json: draft, as: Post.self)
+  }
+}
+// end
+
+// guide keys
+extension FeedAPI {
+  /// An API for a server that recognizes copies of a request.
+  static func repeating(
+    server: ServerEnvironment, retry: Retry = Retry(), transport: any HTTPLoader = Redirect() --> SystemLoader()
+  ) -> FeedAPI {
+    let keys = ModifyRequest.sendingIdempotencyKey()
+    return FeedAPI(http: ResetGuard() --> Autocancel() --> ApplyEnvironment(server) --> keys --> retry --> transport)
   }
 }
 // end
@@ -98,7 +110,7 @@ struct Page: Codable, Sendable {
 extension FeedAPI {
   /// Loads pages until a page has no cursor of a next page.
   func allPosts(from cursor: String? = nil, after earlier: [Post] = []) -> Future<[Post]> {
-    http.get("posts", query: [("cursor", cursor ?? "first")], as: Page.self).flatMap { page -> Future<[Post]> in
+    http.get("posts", query: ["cursor": cursor ?? "first"], as: Page.self).flatMap { page -> Future<[Post]> in
       let posts = earlier + page.posts
       guard let next = page.next else { return .succeeded(posts) }
       return allPosts(from: next, after: posts)
@@ -111,9 +123,9 @@ extension FeedAPI {
 extension FeedAPI {
   /// Loads pages until a post has the title.
   func post(titled title: String) async throws -> Post? {
-    let pages = http.pages(try HTTPRequest(.get, to: "posts", query: [("cursor", "first")])) { response in
+    let pages = http.pages(try HTTPRequest(.get, to: "posts", query: ["cursor": "first"])) { response in
       let page = try JSONDecoder().decode(Page.self, from: response.body)
-      return try page.next.map { cursor in try HTTPRequest(.get, to: "posts", query: [("cursor", cursor)]) }
+      return try page.next.map { cursor in try HTTPRequest(.get, to: "posts", query: ["cursor": cursor]) }
     }
     for try await response in pages {
       let page = try JSONDecoder().decode(Page.self, from: response.body)

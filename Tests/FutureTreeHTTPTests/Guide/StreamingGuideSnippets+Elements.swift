@@ -57,7 +57,7 @@ struct StreamingElementsGuideSnippets {
     let stopButton = StreamingGuideButton()
 
     // guide events
-    let prices = api.events("prices", query: [("symbol", "ABC")])
+    let prices = api.events("prices", query: ["symbol": "ABC"])
     stopButton.action = { prices.transfer.cancel(reason: "the user pressed Stop") }
     for try await event in prices where event.type == "price" { show(event.data) }
     // end

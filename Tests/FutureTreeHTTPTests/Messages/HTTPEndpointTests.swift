@@ -7,7 +7,7 @@ import Testing
 
 @Suite("HTTPEndpoint") struct HTTPEndpointTests {
   /// The target of a request for an endpoint, or the code of the error.
-  private func target(_ endpoint: HTTPEndpoint, query: [(String, String?)] = []) -> String {
+  private func target(_ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = []) -> String {
     do {
       let request = try HTTPRequest(.get, to: endpoint, query: query)
       return (request.url?.origin ?? "") + request.path + (request.query.map { "?" + $0 } ?? "")
@@ -123,6 +123,20 @@ import Testing
   func made() throws {
     #expect(target(.url(try HTTPURL("https://example.com/a?b"))) == "https://example.com/a?b")
     expectEqual(target(.path(try HTTPPath(["users", "a/b"])), query: [("c", "d")]), "users/a%2Fb?c=d")
+  }
+
+  @Test("A URL of Foundation is an endpoint, and an invalid one fails the load")
+  func foundation() throws {
+    let base = try #require(URL(string: "http://a.example/b/"))
+    let relative = try #require(URL(string: "c?d=e%20f", relativeTo: base))
+    let file = URL(fileURLWithPath: "/secret")
+
+    expectEqual(target(.url(relative), query: ["g": "h"]), "http://a.example/b/c?d=e%20f&g=h")
+    try expectEqual(HTTPURL(base).absoluteString, "http://a.example/b/")
+    expectEqual(#expect(throws: HTTPError.self) { try HTTPURL(file) }?.code, .invalidURL)
+    let load = MockLoader().get(.url(file))
+    expectEqual((load.outcomeIfCompleted?.error as? HTTPError)?.code, .invalidURL)
+    #expect("\(load)".contains("secret") == false)
   }
 
   @Test("The error of a literal is reported when the endpoint is used, and the query is not printed")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("HTTPHeaders") struct HTTPHeadersTests {
-  private func headers(_ fields: (String, String)...) throws -> HTTPHeaders { try HTTPHeaders(fields) }
+  private func headers(_ fields: (String, String)...) throws -> HTTPHeaders { try HTTPHeaders(NameValuePairs(fields)) }
 
   @Test("Headers are equal if each name has the same values in the same order")
   func equality() throws {
@@ -65,7 +65,7 @@ import Testing
     expectEqual(all.map(\.name), ["B", "C"])
     all.removeAll { $0.value == "2" }
     expectEqual(all, (try headers(("C", "4"))))
-    #expect(try HTTPHeaders([]).isEmpty)
+    #expect(try HTTPHeaders([:]).isEmpty)
     #expect(HTTPHeaders(all.filter { $0.name == "X" }).isEmpty)
   }
 

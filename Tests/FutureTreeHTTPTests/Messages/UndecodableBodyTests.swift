@@ -13,7 +13,7 @@ import Testing
   {
     var request = try HTTPRequest("https://example.com/user")
     request.sensitiveHeaders.insert(sensitive)
-    let headers = try HTTPHeaders(type.map { [("Content-Type", $0)] } ?? [])
+    let headers = try HTTPHeaders(type.map { ["Content-Type": $0] } ?? [])
     let response = HTTPResponse(to: request, status: status, headers: headers, body: Data(body.utf8))
     let outcome = Future.succeeded(response).decoded(as: [String: String].self).outcomeIfCompleted
     guard case .failure(let error as HTTPError)? = outcome else { return "decoded" }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Server environments") struct ServerEnvironmentTests {
   private func environment(
-    prefix: String = "/v1", headers: [(String, String)] = [], query: [(String, String?)] = []
+    prefix: String = "/v1", headers: NameValuePairs<String> = [], query: NameValuePairs<String?> = []
   ) throws -> ServerEnvironment {
     try ServerEnvironment(
       scheme: .http, host: "api.example", port: 8080, pathPrefix: prefix, headers: headers, query: query)

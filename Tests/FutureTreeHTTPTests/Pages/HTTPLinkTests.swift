@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Links of the field Link") struct HTTPLinkTests {
   private func read(_ values: String...) throws -> [String] {
-    try HTTPHeaders(values.map { ("Link", $0) }).links.map(HTTPLinkTests.text)
+    try HTTPHeaders(NameValuePairs(values.map { ("Link", $0) })).links.map(HTTPLinkTests.text)
   }
 
   private static func text(_ link: HTTPLink) -> String {
@@ -87,7 +87,7 @@ import Testing
   @Test("At most 250 links are read, and a link that can be missing is an error")
   func count() throws {
     let many = Array(repeating: "<a>; rel=x", count: 250)
-    let fields = { (values: [String]) in try HTTPHeaders(values.map { ("Link", $0) }) }
+    let fields = { (values: [String]) in try HTTPHeaders(NameValuePairs(values.map { ("Link", $0) })) }
     let response = { (headers: HTTPHeaders) in HTTPResponse(to: anyRequest(), status: .ok, headers: headers) }
 
     for headers in [
@@ -120,7 +120,7 @@ import Testing
 
 extension HTTPLinkTests {
   private func linked(_ fields: String..., from url: String = "https://example.com/a/b?c") throws -> String? {
-    let headers = try HTTPHeaders(fields.map { ("Link", $0) })
+    let headers = try HTTPHeaders(NameValuePairs(fields.map { ("Link", $0) }))
     return try HTTPResponse(to: HTTPRequest(url), status: .ok, headers: headers).linkedURL("next")?.absoluteString
   }
 

@@ -221,7 +221,7 @@ private struct Arrival {
     let response = try arrival.received()
 
     try expectEqual(response.body, Data(answer.body.utf8))
-    try expectEqual(response.headers, HTTPHeaders(answer.fields))
+    try expectEqual(response.headers, HTTPHeaders(NameValuePairs(answer.fields)))
     arrival.chunks = ["a"]
     if answer.fields.count > 1 {
       expectEqual(arrival.text, answer.body.isEmpty ? "ambiguousBody" : "truncatedBody")

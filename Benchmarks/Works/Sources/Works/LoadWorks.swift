@@ -41,7 +41,7 @@ extension OurWorks {
     Work("load", operations: 100) { () -> LoadChain in
       let mock = MockLoader()
       do {
-        mock.onOthers(.respond(headers: try HTTPHeaders(fields), body: Data("hello".utf8)))
+        mock.onOthers(.respond(headers: try HTTPHeaders(NameValuePairs(fields)), body: Data("hello".utf8)))
       } catch { preconditionFailure("\(error)") }
       return LoadChain(before: inserted(mock))
     } repeating: { chain in

@@ -86,4 +86,29 @@ extension ModifyRequest {
       try request.setHeader("request-timeout", deadline.requestTimeout)
     }
   }
+  /// Returns a layer that gives each request a key of its own, by which a server recognizes copies, so that the request can be
+  /// repeated.
+  ///
+  /// ```swift
+  /// let api = ModifyRequest.sendingIdempotencyKey() --> Retry() --> SystemLoader()
+  /// ```
+  ///
+  /// The field `Idempotency-Key` has a random UUID in quotes, as the draft of the IETF requires
+  /// (draft-ietf-httpapi-idempotency-key-header). Put the layer before `Retry` and `Hedge`: all attempts of a load then have one key,
+  /// and both repeat the request. A load that the caller repeats has another key. Use the layer only for servers that know the field:
+  /// others run a repeated request twice.
+  ///
+  /// A request that has the field is forwarded unchanged.
+  ///
+  /// - Parameters:
+  ///   - methods: The methods whose requests receive a key. Other requests are forwarded unchanged.
+  ///   - random: The source of the keys.
+  public static func sendingIdempotencyKey(
+    for methods: Set<HTTPMethod> = [.post, .patch], random: RandomSource = .system
+  ) -> ModifyRequest {
+    ModifyRequest { request in
+      guard methods.contains(request.method), !request.headers.contains("Idempotency-Key") else { return }
+      try request.setHeader("Idempotency-Key", "\"\(random.uuid())\"")
+    }
+  }
 }

@@ -1,7 +1,7 @@
 /// The path of a request whose host is filled in later, with an optional query.
 ///
 /// ```swift
-/// let request = HTTPRequest(.get, path: try HTTPPath(["users", id], query: [("page", "2")]))
+/// let request = HTTPRequest(.get, path: try HTTPPath(["users", id], query: ["page": "2"]))
 /// ```
 ///
 /// `/users/1` is the whole path. `users/1` is appended to the path prefix of the environment. A path never names a host
@@ -42,7 +42,7 @@ public struct HTTPPath: Sendable, Hashable {
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` for the segments `.` and `..`, and if the first of several segments
   ///   is empty.
-  public init(_ segments: [String], query: [(String, String?)] = []) throws(HTTPError) {
+  public init(_ segments: [String], query: NameValuePairs<String?> = []) throws(HTTPError) {
     guard segments.count < 2 || segments.first?.isEmpty == false else {
       throw HTTPError(
         .invalidURL,
@@ -59,7 +59,7 @@ public struct HTTPPath: Sendable, Hashable {
   }
 
   /// Returns the path with items appended to its query, percent-encoded as in `HTTPURL`.
-  func appending(query items: [(String, String?)]) -> HTTPPath {
+  func appending(query items: NameValuePairs<String?>) -> HTTPPath {
     HTTPPath(path: path, query: URLText.appending(items, to: query))
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A URL with the scheme `http` or `https`, split into its parts (RFC 3986).
 ///
 /// ```swift
@@ -96,6 +98,13 @@ extension HTTPURL {
   /// - Throws: `HTTPError` with the code `invalidURL`. Its message names the part and the fault.
   public init(_ text: String) throws(HTTPError) {
     try self.init(URLReference(text))
+  }
+
+  /// Parses a URL of Foundation. A relative one is resolved against its base.
+  ///
+  /// - Throws: `HTTPError` with the code `invalidURL`.
+  public init(_ url: URL) throws(HTTPError) {
+    try self.init(url.absoluteString)
   }
 
   /// Parses an absolute URL that a server sent, as `resolving(received:)` does.
@@ -220,7 +229,7 @@ extension HTTPURL {
   /// Builds a URL from its parts. The parts are percent-encoded where necessary.
   ///
   /// ```swift
-  /// let url = try HTTPURL(host: "example.com", path: ["users", "Ada Lovelace"], query: [("page", "2"), ("all", nil)])
+  /// let url = try HTTPURL(host: "example.com", path: ["users", "Ada Lovelace"], query: ["page": "2", "all": nil])
   /// url.absoluteString  // "https://example.com/users/Ada%20Lovelace?page=2&all"
   /// ```
   ///
@@ -238,7 +247,7 @@ extension HTTPURL {
   ///   them in the same way.
   public init(
     scheme: Scheme = .https, host: String, port: UInt16? = nil, path segments: [String] = [],
-    query: [(String, String?)] = []
+    query: NameValuePairs<String?> = []
   ) throws(HTTPError) {
     let (name, portInHost) = try HTTPURL.split(host[...])
     guard portInHost == nil else {
@@ -265,9 +274,9 @@ extension HTTPURL {
   /// Returns the URL with items appended to its query. Items are percent-encoded where necessary.
   ///
   /// ```swift
-  /// try HTTPURL("https://example.com/?page=2").appending(query: [("q", "a&b"), ("all", nil)])  // …/?page=2&q=a%26b&all
+  /// try HTTPURL("https://example.com/?page=2").appending(query: ["q": "a&b", "all": nil])  // …/?page=2&q=a%26b&all
   /// ```
-  public func appending(query items: [(String, String?)]) -> HTTPURL {
+  public func appending(query items: NameValuePairs<String?>) -> HTTPURL {
     replacing(path: path, query: URLText.appending(items, to: query))
   }
 
@@ -343,7 +352,7 @@ enum URLText {
   }
 
   /// Returns the query with items appended, or `nil` if there is neither a query nor an item.
-  static func appending(_ items: [(String, String?)], to query: String?) -> String? {
+  static func appending(_ items: NameValuePairs<String?>, to query: String?) -> String? {
     guard !items.isEmpty else { return query }
     let added = items.map { name, value in
       ASCII.percentEncoded(name, keeping: ASCII.isUnreserved)

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import HTTPTestSupport
 import TestSupport
 import Testing
@@ -62,5 +63,46 @@ struct ModifyRequestTests {
   @Test("A reset is forwarded")
   func reset() {
     expectEqual((ModifyRequest { _ in } --> mock).reset().text, "success")
+  }
+
+  // MARK: Idempotency keys
+
+  private func keys() -> [String?] { mock.requests.map { $0.headers["Idempotency-Key"] } }
+
+  @Test("Each load has a key of its own, which all its attempts send, so that a POST is repeated")
+  func idempotencyKeys() throws {
+    let retry = Retry(attempts: 2, clock: ManualClock(), random: .seeded(1))
+    let api = ModifyRequest.sendingIdempotencyKey(random: .seeded(1)) --> retry --> mock
+    let clock = ManualClock()
+    let repeated =
+      ModifyRequest.sendingIdempotencyKey(random: .seeded(2)) --> Retry(attempts: 2, clock: clock) --> mock
+    mock.onOthers(.status(.serviceUnavailable))
+
+    _ = try api.load(HTTPRequest(.post, "http://a.example/"))
+    let load = try repeated.load(HTTPRequest(.patch, "http://a.example/"))
+    clock.advance(by: .seconds(1))
+
+    #expect(load.isCompleted)
+    expectEqual(keys().count, 3)
+    expectEqual(keys()[1], keys()[2])
+    #expect(keys()[0] != keys()[1])
+    for key in keys() {
+      let form = /"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"/
+      #expect(key?.wholeMatch(of: form) != nil, "\(key ?? "nil")")
+    }
+  }
+
+  @Test("A request that has a key, or needs none, is unchanged")
+  func ownKeys() throws {
+    let api = ModifyRequest.sendingIdempotencyKey() --> mock
+    mock.onOthers(.status(.ok))
+    var own = try HTTPRequest(.post, "http://a.example/")
+    try own.setHeader("idempotency-key", "1")
+
+    _ = api.load(own)
+    for method in [HTTPMethod.get, .put, .delete] { _ = api.load(try HTTPRequest(method, "http://a.example/")) }
+    _ = try (ModifyRequest.sendingIdempotencyKey(for: [.put]) --> mock).load(HTTPRequest(.post, "http://a.example/"))
+
+    expectEqual(keys(), ["1", nil, nil, nil, nil])
   }
 }

@@ -39,6 +39,7 @@ func fuzzFields(_ bytes: [UInt8]) throws {
   checkReceived(received, request)
   checkContentType(contentType)
   checkDecoding(bytes, request)
+  checkText(bytes, contentType, request)
 }
 
 /// Parses a head by RFC 9112, sections 3 and 5, strictly. Lines end with CR LF and nothing else.
@@ -116,4 +117,25 @@ private func checkDecoding(_ bytes: [UInt8], _ request: HTTPRequest) {
   else { return }
   check((error as? HTTPError)?.code == .undecodableBody, "The error is another.")
   check(!"\(error)".contains(where: \.isNewline), "An error spans lines.")
+}
+
+/// The readers of a body and of its fields neither crash nor lead to another directory, for any response.
+private func checkText(_ bytes: [UInt8], _ type: String, _ request: HTTPRequest) {
+  var headers = HTTPHeaders()
+  for (name, value) in [("Content-Type", type), ("Content-Disposition", String(decoding: bytes, as: UTF8.self))] {
+    if let field = try? HTTPHeaders.Field(received: name, value) { headers.add(field) }
+  }
+  let response = HTTPResponse(to: request, status: .ok, headers: headers, body: Data(bytes))
+  do {
+    check(try response.text.unicodeScalars.first != "\u{FEFF}" || bytes.count > 3, "A text begins with its mark.")
+  } catch {
+    check(error.code == .undecodableBody, "The error is another.")
+  }
+  if let name = response.suggestedFileName {
+    check(!name.isEmpty && name.utf8.count <= 255, "A file name is empty or too long.")
+    check(!name.contains { $0 == "/" || $0 == "\\" || $0.isNewline }, "A file name has a directory or a line.")
+    check(name.first != "." && !name.utf8.contains(0), "A file name is hidden or has a NUL.")
+  }
+  guard let problem = try? JSONDecoder().decode(ProblemDetails.self, from: Data(bytes)) else { return }
+  check(!"\(problem)".contains(where: \.isNewline), "A problem spans lines.")
 }
