@@ -12,16 +12,16 @@
 ///
 /// # Invariants
 /// 1. Each waiting item is in the lane of its key, and `count` is their number.
-/// 2. If keys are limited, `ready` has exactly the lanes with waiting items whose keys are not full. It orders them by their
-///    first items.
-/// 3. `lanes` has exactly the keys with work that waits or runs.
+/// 2. If keys are limited, `ready` has exactly the lanes with waiting items whose keys are not full and not held. It orders
+///    them by their first items.
+/// 3. `lanes` has exactly the keys with work that waits or runs, and the keys that are held.
 /// 4. Items without a key wait in `common`, which is never full. If keys are not limited, all items do, and `lanes` and `ready`
 ///    are empty.
 @usableFromInline package struct LimitedQueue<Item> {
   /// The place of an item. The lowest rank is first, and among equal ranks the item that arrived first.
   @usableFromInline package final class Entry: HeapElement, @unchecked Sendable {  // Because: guarded like the queue.
     @usableFromInline package let item: Item
-    @usableFromInline let key: String?
+    @usableFromInline package let key: String?
     /// The number of items that arrived before it.
     @usableFromInline let number: UInt64
     /// In nanoseconds.
@@ -44,6 +44,8 @@
   @usableFromInline final class Lane: HeapElement {
     /// The number of items that have begun and not ended.
     @exclusivity(unchecked) @usableFromInline var running = 0
+    /// Whether no item may begin for another reason than the limits.
+    @exclusivity(unchecked) @usableFromInline var isHeld = false
     @exclusivity(unchecked) @usableFromInline var waiting = Heap<Entry>()
     @exclusivity(unchecked) @usableFromInline package var position: Int?
 
@@ -150,12 +152,14 @@ extension LimitedQueue {
   @inlinable package func hasRoom(for key: String?) -> Bool { key.flatMap { lanes[$0] }.map(hasRoom) ?? true }
 
   /// The number of items of this key that run. 0 if keys are not limited.
-  func running(_ key: String?) -> Int { key.flatMap { lanes[$0] }?.running ?? 0 }
+  package func running(_ key: String?) -> Int { key.flatMap { lanes[$0] }?.running ?? 0 }
 
   /// Returns whether new work of this key need not wait: no item waits, and no limit applies.
   @inlinable package func beginsAtOnce(_ key: String?) -> Bool { count == 0 && hasRoom && hasRoom(for: key) }
 
-  @inlinable func hasRoom(_ lane: Lane) -> Bool { lane === common || perKey.map { lane.running < $0 } ?? true }
+  @inlinable func hasRoom(_ lane: Lane) -> Bool {
+    lane === common || !lane.isHeld && perKey.map { lane.running < $0 } ?? true
+  }
 
   /// Removes the next item that may begin, and registers that it begins.
   ///
@@ -179,6 +183,12 @@ extension LimitedQueue {
     change(key) { $0.running += 1 }
   }
 
+  /// Decides whether work of this key may begin, apart from the limits. Has no effect if keys are not limited.
+  @inlinable package mutating func hold(_ key: String, _ isHeld: Bool) {
+    guard perKey != nil else { return }
+    change(key) { $0.isHeld = isHeld }
+  }
+
   /// Registers that work of this key has ended.
   @inlinable package mutating func ended(_ key: String?) {
     running -= 1
@@ -196,7 +206,7 @@ extension LimitedQueue {
     let isWaiting = lane.waiting.count > 0
     if isWaiting, hasRoom(lane) { ready.insert(lane) }
     guard let key else { return }
-    let isUsed = isWaiting || lane.running > 0
+    let isUsed = isWaiting || lane.running > 0 || lane.isHeld
     if isUsed != (known != nil) { lanes[key] = isUsed ? lane : nil }
   }
 }

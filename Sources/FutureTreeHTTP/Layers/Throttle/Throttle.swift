@@ -18,15 +18,22 @@ import FutureTree
 /// name, not by port. All requests that have only a path count as requests to one host. Requests with the option
 /// `BypassesThrottle` are counted but do not wait.
 ///
-/// A load fails with the code `queueFull` if `queueLimit` requests are already queued. A queued request fails with
+/// **Limits of servers.** With `followsServerLimits`, the layer reads the limit that each response announces
+/// (`HTTPResponse.rateLimit(now:)`), and `Retry-After` of responses with the status 429 or 503. When a server accepts no more
+/// requests, requests to its host wait until its reset, and those to other hosts go on. Requests in flight count as requests that
+/// the server still has to accept.
+///
+/// By default, any number of requests can wait, and none is lost. With a `queueLimit`, a load fails with the code `queueFull` if
+/// that many requests are queued: a server that sends requests for its own callers sets one. A queued request fails with
 /// `deadlineExceeded` when its `RequestDeadline` passes. It fails at once if the deadline has already passed, or if the
-/// rate has no token before the deadline.
+/// rate has no token before the deadline, or the server accepts no request before it.
 ///
 /// **Cancellation.** A queued request that is cancelled leaves the queue in O(log n) time. It completes at once as
 /// `.cancelled` and takes no token. A request in flight is completed by the next loader. The requests that run before a
 /// queued request are neither its upstream nor asked to cancel (the law *Ordering is not interest*).
 ///
-/// **Reset.** Queued requests complete as `.cancelled`, and the bucket of the rate is refilled. Requests in flight count until
+/// **Reset.** Queued requests complete as `.cancelled`, the bucket of the rate is refilled, and the limits of servers are
+/// forgotten. Requests in flight count until
 /// they complete. The limit and the pause are kept.
 ///
 /// **In two chains.** The limits apply to the requests of both chains together. A reset of either completes the queued
@@ -39,6 +46,8 @@ public final class Throttle: HTTPLayer {
 
   private let state: Locked<State>
   private let clock: any FutureClock
+  /// The clock for the dates in the limits of servers. `nil` if they are not followed.
+  private let serverDate: WallClock?
 
   /// Creates the layer.
   ///
@@ -47,18 +56,22 @@ public final class Throttle: HTTPLayer {
   ///   - perHost: The maximum number of requests in flight to one host. Values below 1 are treated as 1. Defaults to
   ///     `nil`, which disables this limit.
   ///   - rate: The rate limit. Defaults to `nil`, which disables it.
-  ///   - queueLimit: The maximum number of queued requests. Defaults to 1,000. Values below 0 are treated as 0.
+  ///   - queueLimit: The maximum number of queued requests. Values below 0 are treated as 0. Defaults to `nil`, which disables
+  ///     this limit.
   ///   - aging: The additional waiting time that counts as one priority. Defaults to 10 seconds. `nil` disables aging.
   ///     With 0 or less, the earliest request is first, regardless of its priority.
+  ///   - followsServerLimits: Whether requests wait while their server accepts none. Defaults to `false`.
   ///   - clock: The clock that measures the rate and waiting times.
+  ///   - date: The clock for the dates of resets in responses that have no `Date`.
   public init(
-    _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int = 1000, aging: Duration? = .seconds(10),
-    clock: any FutureClock = .system
+    _ limit: Int, perHost: Int? = nil, rate: Rate? = nil, queueLimit: Int? = nil, aging: Duration? = .seconds(10),
+    followsServerLimits: Bool = false, clock: any FutureClock = .system, date: WallClock = .system
   ) {
     let aging = aging.map(\.clampedToMaximumTimerDuration)
     let scheduler = ThrottleState<ThrottleWaiter>(
-      limit: max(0, limit), perHost: perHost.map { max(1, $0) }, rate: rate, queueLimit: max(0, queueLimit),
-      aging: aging)
+      limit: max(0, limit), perHost: perHost.map { max(1, $0) }, rate: rate, queueLimit: queueLimit.map { max(0, $0) },
+      aging: aging, followsServerLimits: followsServerLimits)
+    serverDate = followsServerLimits ? date : nil
     state = Locked(State(scheduler: scheduler))
     self.clock = clock
   }
@@ -191,10 +204,11 @@ extension Throttle {
   private func advance() {
     while true {
       let now = clock.now
-      let (step, timer, number) = state.withLock { state in
+      let (step, number, timer) = state.withLock { state -> (ThrottleState<ThrottleWaiter>.Step, Int?, FutureTimer?) in
         let step = state.scheduler.next(at: now)
-        if case .waitForToken = step { return (step, nil as FutureTimer?, state.refillTimer.isNeeded()) }
-        return (step, state.refillTimer.isNotNeeded(), nil)
+        guard case .waitForToken(let duration) = step else { return (step, nil, state.refillTimer.isNotNeeded()) }
+        let (number, obsolete) = state.refillTimer.isNeeded(at: now + duration)
+        return (step, number, obsolete)
       }
       timer?.cancel()
       switch step {
@@ -243,6 +257,11 @@ extension Throttle {
   /// Loads an admitted request, and counts it until it has completed, with its transfer.
   private func run(_ request: HTTPRequest, _ host: String, _ next: any HTTPLoader) -> Future<HTTPResponse> {
     let load = next.load(request)
+    if let serverDate {
+      load.observe { outcome in
+        if case .success(let response) = outcome { self.follow(response, host, serverDate) }
+      }
+    }
     if let outcome = load.outcomeIfCompleted, outcome.pendingTransfer == nil {
       ended(host)
     } else {
@@ -253,6 +272,16 @@ extension Throttle {
       }
     }
     return load
+  }
+
+  /// Follows the limit that a response announces, before its request ends.
+  private func follow(_ response: HTTPResponse, _ host: String, _ date: WallClock) {
+    let refuses = response.status == .tooManyRequests || response.status == .serviceUnavailable
+    let pause = refuses ? response.retryAfter(now: date).map { RateLimit(remaining: 0, reset: $0) } : nil
+    guard let limit = pause ?? response.rateLimit(now: date) else { return }
+    let now = clock.now
+    state.withLock { $0.scheduler.announced(limit, by: host, at: now) }
+    advance()
   }
 
   private func ended(_ host: String) {

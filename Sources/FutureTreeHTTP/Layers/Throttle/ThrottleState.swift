@@ -8,7 +8,9 @@ import FutureTree
 /// # Invariants
 /// 1. An admitted or bypassing request counts as running until it has completed.
 /// 2. A queued request has no slot and no token. If it leaves before it is admitted, it has cost nothing.
-/// 3. No request is admitted while `limit` requests run, during a pause, without a token, or for a full host.
+/// 3. No request is admitted while `limit` requests run, during a pause, without a token, for a full host, or for a host that
+///    accepts none until later.
+/// 4. A host of `serverLimits` is held in the queue if, and only if, its limit allows no request.
 struct ThrottleState<Item> {
   /// The result of an arrival.
   enum Arrival {
@@ -22,20 +24,36 @@ struct ThrottleState<Item> {
   enum Step {
     /// Begin this request.
     case begin(Item)
-    /// No request can begin until a token is available, after this time.
+    /// No request can begin until a token is available, or until a server accepts more, after this time.
     case waitForToken(Duration)
     /// No request can begin until a request completes or a limit changes.
     case wait
   }
 
   var isPaused = false
+  /// The maximum number of queued requests. `Int.max` sets no limit.
   let queueLimit: Int
   private var queue: LimitedQueue<Item>
   private var bucket: TokenBucket?
+  /// What servers have announced, by their hosts.
+  private var serverLimits: [String: ServerLimit] = [:]
+  /// The first end of a server limit.
+  private var firstEnd: Duration?
+  private static var mostServerLimits: Int { 1000 }
 
-  init(limit: Int, perHost: Int?, rate: Throttle.Rate?, queueLimit: Int, aging: Duration?) {
-    self.queueLimit = queueLimit
-    queue = LimitedQueue(atMost: limit, perKey: perHost, aging: aging)
+  private struct ServerLimit {
+    /// The number of requests that can still begin.
+    var allowed: Int
+    /// The instant of the reset.
+    let end: Duration
+  }
+
+  init(
+    limit: Int, perHost: Int?, rate: Throttle.Rate?, queueLimit: Int?, aging: Duration?,
+    followsServerLimits: Bool = false
+  ) {
+    self.queueLimit = queueLimit ?? .max
+    queue = LimitedQueue(atMost: limit, perKey: perHost ?? (followsServerLimits ? .max : nil), aging: aging)
     bucket = rate.map { TokenBucket($0) }
   }
 
@@ -61,6 +79,7 @@ struct ThrottleState<Item> {
 extension ThrottleState {
   /// Admits a new request if no request is queued and no limit applies. Returns `false` if the request must be queued.
   mutating func beginsAtOnce(_ host: String, at now: Duration) -> Bool {
+    endServerLimits(at: now)
     guard !isPaused, queue.beginsAtOnce(host) else { return false }
     bucket?.refill(at: now)
     guard bucket?.hasToken != false else { return false }
@@ -76,6 +95,9 @@ extension ThrottleState {
   ) -> Arrival {
     bucket?.refill(at: now)
     if let patience, let bucket, bucket.wait > .zero, bucket.wait >= patience { return .isTooLate }
+    if let patience, let limit = serverLimits[host], limit.allowed <= 0, limit.end - now >= patience {
+      return .isTooLate
+    }
     let place = queue.append(item, key: host, level: priority.level, at: now)
     // The queue limit does not apply if a queued request can begin now.
     guard waiting <= queueLimit || (hasRoom && bucket?.hasToken != false && queue.first() != nil) else {
@@ -93,11 +115,15 @@ extension ThrottleState {
 
   /// Admits the next request, if one can begin.
   mutating func next(at now: Duration) -> Step {
-    guard hasRoom, queue.first() != nil else { return .wait }
+    endServerLimits(at: now)
+    guard hasRoom else { return .wait }
+    guard let first = queue.first() else {
+      return waiting > 0 ? firstEnd.map { .waitForToken($0 - now) } ?? .wait : .wait
+    }
     bucket?.refill(at: now)
     if let bucket, !bucket.hasToken { return .waitForToken(bucket.wait) }
     guard let item = queue.popFirst() else { return .wait }
-    bucket?.take()
+    take(first.key ?? "")
     return .begin(item)
   }
 
@@ -117,12 +143,15 @@ extension ThrottleState {
   /// Registers that an admitted request did not begin. Its token is returned.
   mutating func withdrew(_ host: String) {
     bucket?.putBack()
+    changeServerLimit(of: host) { $0.allowed += 1 }
     ended(host)
   }
 
   /// Removes all queued requests and fills the bucket. Requests in flight are not affected.
   mutating func reset() -> [Item] {
     bucket?.fill()
+    for host in serverLimits.keys { endServerLimit(of: host) }
+    firstEnd = nil
     return queue.removeAll()
   }
 
@@ -130,7 +159,50 @@ extension ThrottleState {
 
   private mutating func admit(_ host: String) {
     queue.began(host)
+    take(host)
+  }
+
+  private mutating func take(_ host: String) {
     bucket?.take()
+    changeServerLimit(of: host) { $0.allowed -= 1 }
+  }
+}
+
+// MARK: - Limits of servers
+
+extension ThrottleState {
+  /// Registers the limit that a server has announced in the response to a request that is in flight.
+  ///
+  /// The server may not have counted the other requests in flight. They count as requests that it still has to accept.
+  mutating func announced(_ limit: RateLimit, by host: String, at now: Duration) {
+    if serverLimits.count >= Self.mostServerLimits, serverLimits[host] == nil,
+      let first = serverLimits.min(by: { $0.value.end < $1.value.end })?.key
+    {
+      endServerLimit(of: first)
+    }
+    let others = max(0, queue.running(host) - 1)
+    serverLimits[host] = ServerLimit(allowed: limit.remaining, end: now + limit.reset)
+    firstEnd = serverLimits.values.map(\.end).min()
+    changeServerLimit(of: host) { $0.allowed -= others }
+  }
+
+  private mutating func changeServerLimit(of host: String, _ change: (inout ServerLimit) -> Void) {
+    guard var limit = serverLimits[host] else { return }
+    change(&limit)
+    serverLimits[host] = limit
+    queue.hold(host, limit.allowed <= 0)
+  }
+
+  /// Forgets the limits that have ended.
+  private mutating func endServerLimits(at now: Duration) {
+    guard let firstEnd, firstEnd <= now else { return }
+    for (host, limit) in serverLimits where limit.end <= now { endServerLimit(of: host) }
+    self.firstEnd = serverLimits.values.map(\.end).min()
+  }
+
+  private mutating func endServerLimit(of host: String) {
+    serverLimits[host] = nil
+    queue.hold(host, false)
   }
 }
 
@@ -200,7 +272,7 @@ extension Duration {
   }
 }
 
-/// The state of the single timer that wakes a throttle when a token is available. Pure: it schedules no timer itself.
+/// The state of the single timer that wakes a throttle when a token is available, or when a server accepts more. Pure: it schedules no timer itself.
 ///
 /// # Invariants
 /// 1. At most one timer is set or about to be set. `number` is its number.
@@ -209,13 +281,16 @@ struct RefillTimer {
   private var number = 0
   private var isSet = false
   private var timer: FutureTimer?
+  /// The instant at which the timer fires.
+  private var due = Duration.zero
 
-  /// Returns the number of a timer to set, or `nil` if a timer is set.
-  mutating func isNeeded() -> Int? {
-    guard !isSet else { return nil }
+  /// Returns the number of a timer to set, or `nil` if a timer is set that fires in time, and the timer that must be cancelled.
+  mutating func isNeeded(at instant: Duration) -> (number: Int?, obsolete: FutureTimer?) {
+    if isSet, due <= instant { return (nil, nil) }
     number += 1
     isSet = true
-    return number
+    due = instant
+    return (number, timer.take())
   }
 
   /// Registers the timer with this number. Returns the timer if it must be cancelled.

@@ -229,12 +229,26 @@ struct ThrottleTests {
     expectNothingLeft(throttle)
   }
 
+  @Test("By default, no load is refused")
+  func unlimited() {
+    mock.onOthers(.status(.ok))
+    let throttle = Throttle(4, clock: clock)
+    let api = throttle --> mock
+    throttle.pause()
+    let loads = (0..<5_000).map { api.load(anyRequest("/\($0)")) }
+    expectEqual(throttle.waitingCount, 5_000)
+    throttle.resume()
+
+    #expect(loads.allSatisfy { $0.text == "success" })
+    expectNothingLeft(throttle)
+  }
+
   // MARK: Completion
 
   @Test("Loads that complete at once need no stack: 1,000 that wait, and 1,000 in a row")
   func synchronous() {
     for _ in 0..<2_000 { mock.answer() }
-    let throttle = Throttle(1, queueLimit: .max, clock: clock)
+    let throttle = Throttle(1, clock: clock)
     let api = throttle --> mock
     let ended = Locked(0)
 

@@ -37,7 +37,7 @@ struct ThrottleThreadsTests {
     "Four threads load, cancel, pause and change the limit: the limit holds, and all slots are freed",
     .timeLimit(.minutes(20)))
   func threads() async {
-    let (end, throttle) = (Counting(), Throttle(3, perHost: 2, queueLimit: .max, aging: .milliseconds(1)))
+    let (end, throttle) = (Counting(), Throttle(3, perHost: 2, aging: .milliseconds(1)))
     let api = throttle --> end
     let loads = Locked<[Future<HTTPResponse>]>([])
     let rounds = 2_000
