@@ -21,7 +21,7 @@ import FutureTree
 /// **Limits of servers.** With `followsServerLimits`, the layer reads the limit that each response announces
 /// (`HTTPResponse.rateLimit(now:)`), and `Retry-After` of responses with the status 429 or 503. When a server accepts no more
 /// requests, requests to its host wait until its reset, and those to other hosts go on. Requests in flight count as requests that
-/// the server still has to accept.
+/// the server still has to accept. A response from a cache announces nothing.
 ///
 /// By default, any number of requests can wait, and none is lost. With a `queueLimit`, a load fails with the code `queueFull` if
 /// that many requests are queued: a server that sends requests for its own callers sets one. A queued request fails with
@@ -33,8 +33,7 @@ import FutureTree
 /// queued request are neither its upstream nor asked to cancel (the law *Ordering is not interest*).
 ///
 /// **Reset.** Queued requests complete as `.cancelled`, the bucket of the rate is refilled, and the limits of servers are
-/// forgotten. Requests in flight count until
-/// they complete. The limit and the pause are kept.
+/// forgotten. Requests in flight count until they complete. The limit and the pause are kept.
 ///
 /// **In two chains.** The limits apply to the requests of both chains together. A reset of either completes the queued
 /// requests of both.
@@ -259,7 +258,7 @@ extension Throttle {
     let load = next.load(request)
     if let serverDate {
       load.observe { outcome in
-        if case .success(let response) = outcome { self.follow(response, host, serverDate) }
+        if case .success(let response) = outcome { self.follow(response, serverDate) }
       }
     }
     if let outcome = load.outcomeIfCompleted, outcome.pendingTransfer == nil {
@@ -274,13 +273,14 @@ extension Throttle {
     return load
   }
 
-  /// Follows the limit that a response announces, before its request ends.
-  private func follow(_ response: HTTPResponse, _ host: String, _ date: WallClock) {
+  /// Follows the limit that a response announces, before its request ends. After a redirect, its host is another one.
+  private func follow(_ response: HTTPResponse, _ date: WallClock) {
+    guard !response.marks.contains(.isCached) else { return }
     let refuses = response.status == .tooManyRequests || response.status == .serviceUnavailable
     let pause = refuses ? response.retryAfter(now: date).map { RateLimit(remaining: 0, reset: $0) } : nil
     guard let limit = pause ?? response.rateLimit(now: date) else { return }
     let now = clock.now
-    state.withLock { $0.scheduler.announced(limit, by: host, at: now) }
+    state.withLock { $0.scheduler.announced(limit, by: response.request.throttledHost, at: now) }
     advance()
   }
 

@@ -187,7 +187,7 @@ extension ThrottleState {
   }
 
   private mutating func changeServerLimit(of host: String, _ change: (inout ServerLimit) -> Void) {
-    guard var limit = serverLimits[host] else { return }
+    guard !serverLimits.isEmpty, var limit = serverLimits[host] else { return }
     change(&limit)
     serverLimits[host] = limit
     queue.hold(host, limit.allowed <= 0)

@@ -1,3 +1,4 @@
+import Foundation
 import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeTesting
@@ -179,6 +180,35 @@ struct ServerLimitTests {
     for number in 1...3 { try answer(number) }
     expectEqual([bypassing.0.text, bypassing.1.text, waiting.text], ["success", "success", "success"])
     expectNothingLeft()
+  }
+
+  @Test("After a redirect, the limit is that of the host that answered")
+  func redirected() throws {
+    let api = throttle --> Redirect() --> mock
+    let first = api.load(try HTTPRequest("http://a.example/1"))
+    try answer(0, HTTPStatus(302), ["Location": "http://b.example/2"])
+    try answer(1, .ok, ["RateLimit": "\"a\";r=0;t=30"])
+    let others = try (api.load(HTTPRequest("http://b.example/3")), api.load(HTTPRequest("http://a.example/4")))
+
+    expectEqual(paths, ["/1", "/2", "/4"])
+    try answer(2)
+    clock.advance(by: .seconds(30))
+    try answer(3)
+    expectEqual([first.text, others.0.text, others.1.text], ["success", "success", "success"])
+    expectNothingLeft()
+  }
+
+  @Test("A response from a cache announces nothing")
+  func cached() throws {
+    let mock = MockLoader()
+    let headers = try HTTPHeaders(["RateLimit": "\"a\";r=0;t=30"])
+    for marks in [HTTPResponse.Marks.isCached, []] {
+      mock.answer { HTTPResponse(to: $0, status: .ok, headers: headers, content: .data(Data()), marks: marks) }
+    }
+    let loads = try (1...3).map { (throttle --> mock).load(try HTTPRequest("http://a.example/\($0)")) }
+
+    expectEqual(loads.map(\.text), ["success", "success", "pending"])
+    loads[2].cancel()
   }
 
   @Test("By default, the limits of servers are not followed")
