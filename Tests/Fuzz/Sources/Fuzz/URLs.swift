@@ -55,7 +55,7 @@ private func checkPath(_ path: HTTPPath, _ text: String) throws {
 
 /// A URL that is built from components is parsed as the same components.
 private func checkBuilding(_ base: HTTPURL, segments: [String], names: [String], values: [String]) throws {
-  let items = names.enumerated().map { ($1, $0 < values.count ? values[$0] : nil) }
+  let items = NameValuePairs<String?>(names.enumerated().map { ($1, $0 < values.count ? values[$0] : nil) })
   let hasDots = segments.contains { [".", ".."].contains($0) }
   guard
     let url = try? HTTPURL(scheme: .http, host: base.host, port: base.explicitPort, path: segments, query: items)
@@ -73,7 +73,7 @@ private func checkBuilding(_ base: HTTPURL, segments: [String], names: [String],
   check(appended.origin == base.origin, "Appending changed the origin.")
 }
 
-private func checkItems(_ query: String?, _ items: [(String, String?)]) {
+private func checkItems(_ query: String?, _ items: NameValuePairs<String?>) {
   guard !items.isEmpty else { return check(query == nil, "There is a query of no items.") }
   let read = (query ?? "").split(separator: "&", omittingEmptySubsequences: false).map { item in
     item.split(separator: "=", omittingEmptySubsequences: false).map { $0.removingPercentEncoding }
