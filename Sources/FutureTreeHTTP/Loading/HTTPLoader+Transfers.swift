@@ -44,8 +44,8 @@ extension HTTPLoader {
 
   /// Downloads a resource into a file with `GET`, and reports progress on the main actor.
   ///
-  /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// retried attempts also report their progress.
+  /// Updates are enqueued on the main actor. While one waits, a later one replaces it, so that a busy main actor is not flooded.
+  /// An update can arrive after the future has completed or was cancelled, and retried attempts also report their progress.
   @discardableResult
   public func download(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], to file: URL,
@@ -55,7 +55,7 @@ extension HTTPLoader {
   ) -> Future<HTTPResponse> {
     download(
       endpoint, query: query, to: file, maximumSize: maximumSize,
-      onProgress: { progress in main.enqueue { onProgress(progress) } },
+      onProgress: main.latest(onProgress),
       configure: configure)
   }
 
@@ -91,8 +91,8 @@ extension HTTPLoader {
 
   /// Sends a body, reports progress on the main actor, and decodes the body of the response as JSON.
   ///
-  /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// retried attempts also report their progress.
+  /// Updates are enqueued on the main actor. While one waits, a later one replaces it, so that a busy main actor is not flooded.
+  /// An update can arrive after the future has completed or was cancelled, and retried attempts also report their progress.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
@@ -100,10 +100,8 @@ extension HTTPLoader {
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }, as type: Value.Type, decoder: JSONDecoder = JSONDecoder()
   ) -> Future<Value> {
-    upload(method, endpoint, query, body, acceptingJSON: true, configure) { progress in
-      main.enqueue { onProgress(progress) }
-    }
-    .decoded(as: type, using: decoder)
+    upload(method, endpoint, query, body, acceptingJSON: true, configure, main.latest(onProgress))
+      .decoded(as: type, using: decoder)
   }
 
   /// Sends a body.
@@ -126,8 +124,8 @@ extension HTTPLoader {
 
   /// Sends a body, and reports progress on the main actor.
   ///
-  /// Updates are enqueued on the main actor. An update can arrive after the future has completed or was cancelled, and
-  /// retried attempts also report their progress.
+  /// Updates are enqueued on the main actor. While one waits, a later one replaces it, so that a busy main actor is not flooded.
+  /// An update can arrive after the future has completed or was cancelled, and retried attempts also report their progress.
   @discardableResult
   public func upload(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
@@ -135,7 +133,7 @@ extension HTTPLoader {
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
-    upload(method, endpoint, query, body, configure) { progress in main.enqueue { onProgress(progress) } }
+    upload(method, endpoint, query, body, configure, main.latest(onProgress))
   }
 
   private func upload(
@@ -147,6 +145,25 @@ extension HTTPLoader {
       request.body = try body()
       request[option: ProgressHandler.self] = onProgress
       try configure(&request)
+    }
+  }
+}
+
+extension MainExecutor {
+  /// Returns a handler that passes progress to a closure on the main actor. While a call waits, later progress replaces its own.
+  fileprivate func latest(
+    _ onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void
+  ) -> @Sendable (HTTPProgress) -> Void {
+    let waiting = Locked<HTTPProgress?>(nil)
+    return { progress in
+      let isFirst = waiting.withLock { latest in
+        defer { latest = progress }
+        return latest == nil
+      }
+      guard isFirst else { return }
+      enqueue {
+        if let latest = waiting.withLock({ $0.take() }) { onProgress(latest) }
+      }
     }
   }
 }

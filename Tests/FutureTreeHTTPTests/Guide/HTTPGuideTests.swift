@@ -5,9 +5,9 @@ import Testing
 @Suite("Guides of FutureTreeHTTP")
 struct HTTPGuideTests {
   static let all = [
-    "BesideOtherLibraries", "CancellingALoad", "Cookbook", "MigratingFromHTTPInSwift", "FutureTreeHTTP",
-    "GettingStarted", "Policies",
-    "Resetting", "SlowAndFailingServers", "Streaming", "WritingALayer", "WritingATransport",
+    "BesideOtherLibraries", "CancellingALoad", "Connections", "Cookbook", "MigratingFromHTTPInSwift",
+    "FutureTreeHTTP", "GettingStarted", "Policies", "Resetting", "SlowAndFailingServers", "Streaming", "WritingALayer",
+    "WritingATransport",
   ]
   .map { Guide($0, of: "FutureTreeHTTP") }
 

@@ -124,6 +124,31 @@ import Testing
     expectEqual(entries.filter { $0 == "done" }.count, 2)
     #expect(entries.contains("5"))
   }
+
+  @Test("While an update waits for the main actor, a later one replaces it")
+  @MainActor func latestOnMain() async throws {
+    let (mock, log) = (MockLoader(), MainLog())
+    let held = mock.hold("/photos")
+    let load = mock.upload("http://a.example/photos", body: .data(Data("12345".utf8)), on: .main) { progress in
+      log.add("\(progress.sent.completed)")
+    }
+
+    for completed in 1...3 { held.report(HTTPProgress(sent: .init(completed: completed, total: 5))) }
+    expectEqual(log.entries, [])
+    await mainQueueIsEmpty()
+    expectEqual(log.entries, ["3"])
+    held.report(HTTPProgress(sent: .init(completed: 5, total: 5)))
+    held.answer()
+    #expect(load.isCompleted)
+    await mainQueueIsEmpty()
+
+    expectEqual(log.entries, ["3", "5"])
+  }
+
+  /// Returns when the main queue has run the jobs that it has now.
+  @MainActor private func mainQueueIsEmpty() async {
+    await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+  }
 }
 
 @MainActor

@@ -7,10 +7,11 @@ import Foundation
 /// url.host  // "example.com"
 /// ```
 ///
-/// URLs are parsed strictly and sent as written, except that dot segments are resolved (RFC 3986, section 5.2.4). Parts
-/// that parsers interpret differently are refused, because a check of the URL and the connection must refer to the same
-/// host. These are user information, backslashes, percent signs and control bytes in a host, numeric hosts that are not
-/// four decimal bytes, and encoded dot segments. For text that a server sent, use `resolving(received:)`.
+/// URLs are parsed strictly and sent as written, except that dot segments are resolved (RFC 3986, section 5.2.4), and that
+/// brackets and bars in the query are percent-encoded: `filter[name]=a|b`. Parts that parsers interpret differently are refused,
+/// because a check of the URL and the connection must refer to the same host. These are user information, backslashes, percent
+/// signs and control bytes in a host, numeric hosts that are not four decimal bytes, and encoded dot segments. For text that a
+/// server sent, use `resolving(received:)`.
 public struct HTTPURL: Sendable, Hashable {
   /// The scheme of a URL.
   public enum Scheme: String, Sendable {

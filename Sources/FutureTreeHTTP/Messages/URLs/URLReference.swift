@@ -10,15 +10,23 @@ struct URLReference {
   let path: Substring
   let query: Substring?
 
-  /// Splits text that a program writes.
+  /// Splits text that a program writes. In the query, brackets and bars are percent-encoded: many APIs use them, and they have one
+  /// meaning there.
   ///
-  /// - Throws: `HTTPError` with the code `invalidURL` for bytes that are not allowed in a URL.
+  /// - Throws: `HTTPError` with the code `invalidURL` for other bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
-    if let offset = text.utf8.enumerated().first(where: { !URLReference.isURLByte($0.element) })?.offset {
+    let queryStart = text.utf8.firstIndex(of: UInt8(ascii: "?"))
+    let wrong = text.utf8.indices.first { index in
+      let byte = text.utf8[index]
+      return !URLReference.isURLByte(byte) && !(byte == UInt8(ascii: "|") && queryStart.map { $0 < index } == true)
+    }
+    if let wrong {
+      let offset = text.utf8.distance(from: text.startIndex, to: wrong)
       throw URLReference.refused(noun, "has a byte at offset \(offset) that is not allowed. Percent-encode it")
     }
     let parts = URLReference.split(text.prefix { $0 != "#" })
-    (scheme, authority, path, query) = parts
+    (scheme, authority, path) = (parts.scheme, parts.authority, parts.path)
+    query = parts.query.map { URLReference.encodingBrackets($0).replacing("|", with: "%7C") }
     try URLReference.check(path, noun)
     if let query { try URLReference.check(query, noun) }
     try URLReference.checkSegments(of: path, noun)
@@ -119,7 +127,7 @@ struct URLReference {
 
   private static func check(_ target: Substring, _ noun: String) throws(HTTPError) {
     guard !target.utf8.contains(where: { $0 == 0x5B || $0 == 0x5D }) else {
-      throw refused(noun, "has a bracket in its path or query. Percent-encode it")
+      throw refused(noun, "has a bracket in its path. Percent-encode it")
     }
     var rest = target.utf8[...]
     while let percent = rest.firstIndex(of: 0x25) {

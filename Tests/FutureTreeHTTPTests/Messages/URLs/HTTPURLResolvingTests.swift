@@ -128,7 +128,10 @@ import Testing
 
   @Test("A program's reference is resolved strictly")
   func strict() throws {
-    for reference in ["/my file", "/x?[a]", "/a|b", "/100%", "c\\d", "/ä", "https://a.example:/", "/%2e%2e/x"] {
+    let references = [
+      "/my file", "/x?a b", "/a|b", "/a[b]?c", "/100%", "c\\d", "/ä", "https://a.example:/", "/%2e%2e/x",
+    ]
+    for reference in references {
       #expect(throws: HTTPError.self, "\(reference)") { try HTTPURL(base).resolving(reference) }
     }
   }

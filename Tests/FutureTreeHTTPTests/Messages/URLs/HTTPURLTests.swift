@@ -43,6 +43,21 @@ import Testing
     }
   }
 
+  @Test(
+    "Brackets and bars of a query are percent-encoded, and nothing else",
+    arguments: [
+      ("?filter[name]=a|b&c[]=[1]", "?filter%5Bname%5D=a%7Cb&c%5B%5D=%5B1%5D"), ("?a=%5B|%7C", "?a=%5B%7C%7C"),
+      ("?[?]#[|]", "?%5B?%5D"),
+    ])
+  func queryMarks(query: String, expected: String) throws {
+    try expectEqual(HTTPURL("http://[::1]/a\(query)").absoluteString, "http://[::1]/a\(expected)")
+    try expectEqual(HTTPURL("http://a.example").resolving("b\(query)").query.map { "?" + $0 }, expected)
+    try expectEqual(HTTPPath("a\(query)").query.map { "?" + $0 }, expected)
+    for wrong in ["http://a.example/|\(query)", "http://a.example/\(query) ", "http://a|b/\(query)"] {
+      #expect(throws: HTTPError.self, "\(wrong)") { try HTTPURL(wrong) }
+    }
+  }
+
   /// No list of arguments, because test runners print arguments, control bytes included.
   private static let refused = [
     "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
@@ -57,7 +72,8 @@ import Testing
     "http://example.com:0/",
     "http://example.com:65536/", "http://example.com:/", "http://example.com:+80/", "http://example.com:8 0/",
     "http://example.com/a b", "http://example.com/a\r\nX: y", "http://example.com/%zz", "http://example.com/%2",
-    "http://example.com/a[b]", "http://example.com/\"", "http://example.com/<", "http://example.com/a\\b",
+    "http://example.com/a[b]", "http://example.com/a|b", "http://example.com/\"", "http://example.com/<",
+    "http://example.com/a\\b",
     "http://example.com/%2e%2e/a", "http://example.com/a/%2E", "http://example.com/.%2e?", "http:example.com", "http:",
     "http://example.com/ä", "http://a\(String(repeating: "b", count: 63)).example/",
   ]
