@@ -31,7 +31,9 @@ struct ServerLimitTests {
   private func answer(
     _ number: Int, _ status: HTTPStatus = .ok, _ fields: NameValuePairs<String> = [:]
   ) throws {
-    stub.held[number].answer(status: status, headers: try HTTPHeaders(fields))
+    let held = stub.held
+    try #require(held.indices.contains(number), "load \(number) has not begun")
+    held[number].answer(status: status, headers: try HTTPHeaders(fields))
   }
 
   private func expectNothingLeft() {
