@@ -1,3 +1,5 @@
+import Foundation
+
 extension HTTPResponse {
   /// The name under which the server suggests to save the body (RFC 6266), without directories.
   ///
@@ -37,8 +39,9 @@ private enum FileName {
   static func safe(_ name: String) -> String? {
     let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
     let visible = last.unicodeScalars.filter { !OneLine.isEscaped($0) || $0 == "\u{200D}" }
-    let trimmed = String(String.UnicodeScalarView(visible)).trimming { $0 == "." || $0.isWhitespace }
-    return trimmed.isEmpty ? nil : shortened(String(trimmed))
+    let ends = CharacterSet.whitespacesAndNewlines.union(CharacterSet(charactersIn: "."))
+    let trimmed = String(String.UnicodeScalarView(visible)).trimmingCharacters(in: ends)
+    return trimmed.isEmpty ? nil : shortened(trimmed)
   }
 
   /// Shortens a name to 255 bytes, and keeps a short extension.
@@ -50,12 +53,5 @@ private enum FileName {
     var stem = Substring(name.dropLast(kept.count))
     while stem.utf8.count + kept.utf8.count > limit { stem.removeLast() }
     return stem + kept
-  }
-}
-
-extension StringProtocol {
-  fileprivate func trimming(_ isTrimmed: (Character) -> Bool) -> SubSequence {
-    let start = drop(while: isTrimmed)
-    return start.dropLast(start.reversed().prefix(while: isTrimmed).count)
   }
 }

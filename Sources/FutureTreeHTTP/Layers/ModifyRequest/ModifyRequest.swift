@@ -86,6 +86,7 @@ extension ModifyRequest {
       try request.setHeader("request-timeout", deadline.requestTimeout)
     }
   }
+
   /// Returns a layer that gives each request a key of its own, by which a server recognizes copies, so that the request can be
   /// repeated.
   ///

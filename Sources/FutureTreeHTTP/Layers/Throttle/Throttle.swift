@@ -40,7 +40,7 @@ import FutureTree
 public final class Throttle: HTTPLayer {
   private struct State {
     var scheduler: ThrottleState<ThrottleWaiter>
-    var refillTimer = RefillTimer()
+    var wakeTimer = WakeTimer()
   }
 
   private let state: Locked<State>
@@ -111,7 +111,7 @@ public final class Throttle: HTTPLayer {
   /// Cancels the queued requests, and refills the bucket.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
     // The bucket is full again, so the time of the next token is obsolete.
-    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.refillTimer.isNotNeeded()) }
+    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.wakeTimer.isNotNeeded()) }
     timer?.cancel()
     notes.drained(waiting.count)
     for waiter in waiting {
@@ -205,26 +205,26 @@ extension Throttle {
       let now = clock.now
       let (step, number, timer) = state.withLock { state -> (ThrottleState<ThrottleWaiter>.Step, Int?, FutureTimer?) in
         let step = state.scheduler.next(at: now)
-        guard case .waitForToken(let duration) = step else { return (step, nil, state.refillTimer.isNotNeeded()) }
-        let (number, obsolete) = state.refillTimer.isNeeded(at: now + duration)
+        guard case .waitForTime(let duration) = step else { return (step, nil, state.wakeTimer.isNotNeeded()) }
+        let (number, obsolete) = state.wakeTimer.isNeeded(at: now + duration)
         return (step, number, obsolete)
       }
       timer?.cancel()
       switch step {
       case .begin(let waiter): begin(waiter)
-      case .waitForToken(let duration): return setRefillTimer(number, after: duration)
+      case .waitForTime(let duration): return setWakeTimer(number, after: duration)
       case .wait: return
       }
     }
   }
 
-  private func setRefillTimer(_ number: Int?, after duration: Duration) {
+  private func setWakeTimer(_ number: Int?, after duration: Duration) {
     guard let number else { return }
     let timer = clock.schedule(after: duration) {
-      self.state.release { $0.refillTimer.fired(number) }
+      self.state.release { $0.wakeTimer.fired(number) }
       self.advance()
     }
-    state.withLock { $0.refillTimer.didSet(timer, number) }?.cancel()
+    state.withLock { $0.wakeTimer.didSet(timer, number) }?.cancel()
   }
 }
 
@@ -240,7 +240,7 @@ extension Throttle {
       // The returned token may be available before the timer fires, so the timer is set again.
       let timer = state.withLock { state in
         state.scheduler.withdrew(waiter.host)
-        return state.refillTimer.isNotNeeded()
+        return state.wakeTimer.isNotNeeded()
       }
       timer?.cancel()
       promise.complete(isAsked ? .cancelled : .failure(HTTPError.tooLate(waiter.request)))

@@ -25,7 +25,7 @@ struct ThrottleState<Item> {
     /// Begin this request.
     case begin(Item)
     /// No request can begin until a token is available, or until a server accepts more, after this time.
-    case waitForToken(Duration)
+    case waitForTime(Duration)
     /// No request can begin until a request completes or a limit changes.
     case wait
   }
@@ -118,10 +118,10 @@ extension ThrottleState {
     endServerLimits(at: now)
     guard hasRoom else { return .wait }
     guard let first = queue.first() else {
-      return waiting > 0 ? firstEnd.map { .waitForToken($0 - now) } ?? .wait : .wait
+      return waiting > 0 ? firstEnd.map { .waitForTime($0 - now) } ?? .wait : .wait
     }
     bucket?.refill(at: now)
-    if let bucket, !bucket.hasToken { return .waitForToken(bucket.wait) }
+    if let bucket, !bucket.hasToken { return .waitForTime(bucket.wait) }
     guard let item = queue.popFirst() else { return .wait }
     take(first.key ?? "")
     return .begin(item)
@@ -181,9 +181,9 @@ extension ThrottleState {
       endServerLimit(of: first)
     }
     let others = max(0, queue.running(host) - 1)
-    serverLimits[host] = ServerLimit(allowed: limit.remaining, end: now + limit.reset)
+    serverLimits[host] = ServerLimit(allowed: limit.remaining - others, end: now + limit.reset)
     firstEnd = serverLimits.values.map(\.end).min()
-    changeServerLimit(of: host) { $0.allowed -= others }
+    queue.hold(host, limit.remaining <= others)
   }
 
   private mutating func changeServerLimit(of host: String, _ change: (inout ServerLimit) -> Void) {
@@ -272,12 +272,13 @@ extension Duration {
   }
 }
 
-/// The state of the single timer that wakes a throttle when a token is available, or when a server accepts more. Pure: it schedules no timer itself.
+/// The state of the single timer that wakes a throttle when a token is available, or when a server accepts more. Pure: it
+/// schedules no timer itself.
 ///
 /// # Invariants
 /// 1. At most one timer is set or about to be set. `number` is its number.
 /// 2. A timer with another number is obsolete. It is returned to be cancelled, and has no effect when it fires.
-struct RefillTimer {
+struct WakeTimer {
   private var number = 0
   private var isSet = false
   private var timer: FutureTimer?

@@ -15,18 +15,16 @@ struct URLReference {
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` for other bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
-    let queryStart = text.utf8.firstIndex(of: UInt8(ascii: "?"))
-    let wrong = text.utf8.indices.first { index in
-      let byte = text.utf8[index]
-      return !URLReference.isURLByte(byte) && !(byte == UInt8(ascii: "|") && queryStart.map { $0 < index } == true)
-    }
-    if let wrong {
-      let offset = text.utf8.distance(from: text.startIndex, to: wrong)
-      throw URLReference.refused(noun, "has a byte at offset \(offset) that is not allowed. Percent-encode it")
+    var isInQuery = false
+    for (offset, byte) in text.utf8.enumerated() {
+      if byte == UInt8(ascii: "?") { isInQuery = true }
+      guard URLReference.isURLByte(byte) || isInQuery && byte == UInt8(ascii: "|") else {
+        throw URLReference.refused(noun, "has a byte at offset \(offset) that is not allowed. Percent-encode it")
+      }
     }
     let parts = URLReference.split(text.prefix { $0 != "#" })
     (scheme, authority, path) = (parts.scheme, parts.authority, parts.path)
-    query = parts.query.map { URLReference.encodingBrackets($0).replacing("|", with: "%7C") }
+    query = parts.query.map(URLReference.encodingMarks)
     try URLReference.check(path, noun)
     if let query { try URLReference.check(query, noun) }
     try URLReference.checkSegments(of: path, noun)
@@ -43,7 +41,7 @@ struct URLReference {
   /// - Throws: `HTTPError` with the code `invalidURL`.
   init(received text: String) throws(HTTPError) {
     let parts = URLReference.split(URLReference.encoded(received: text)[...])
-    let path = URLReference.encodingBrackets(parts.path.replacing("\\", with: "/"))
+    let path = URLReference.encodingMarks(parts.path.replacing("\\", with: "/"))
     guard !(parts.authority?.contains("\\") ?? path.hasPrefix("//")) else {
       throw URLReference.refused(
         "The URL", "has a backslash next to its host, which parsers read differently. Write a slash")
@@ -54,7 +52,7 @@ struct URLReference {
       path.split(separator: "/", omittingEmptySubsequences: false)
       .map { URLReference.isEncodedDots($0) ? Substring(decoding: ASCII.percentDecoded($0), as: UTF8.self) : $0 }
       .joined(separator: "/")[...]
-    query = parts.query.map { URLReference.encodingBrackets($0.replacing("\\", with: "%5C")) }
+    query = parts.query.map { URLReference.encodingMarks($0.replacing("\\", with: "%5C")) }
   }
 
   /// Splits a reference without a fragment.
@@ -101,8 +99,11 @@ struct URLReference {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  private static func encodingBrackets(_ text: Substring) -> Substring {
-    text.replacing("[", with: "%5B").replacing("]", with: "%5D")
+  /// Percent-encodes brackets and bars.
+  private static func encodingMarks(_ text: Substring) -> Substring {
+    func isMark(_ byte: UInt8) -> Bool { "[]|".utf8.contains(byte) }
+    guard text.utf8.contains(where: isMark) else { return text }
+    return ASCII.percentEncoded(String(text)) { !isMark($0) }[...]
   }
 
   static func refused(_ noun: String, _ fault: String) -> HTTPError {

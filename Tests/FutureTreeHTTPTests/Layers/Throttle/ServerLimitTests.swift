@@ -36,6 +36,11 @@ struct ServerLimitTests {
     held[number].answer(status: status, headers: try HTTPHeaders(fields))
   }
 
+  /// Answers a load with a limit.
+  private func answer(_ number: Int, remaining: Int, for seconds: Int) throws {
+    try answer(number, .ok, ["RateLimit": "\"a\";r=\(remaining);t=\(seconds)"])
+  }
+
   private func expectNothingLeft() {
     #expect(throttle.isIdle)
     expectEqual(clock.timerCount, 0)
@@ -45,7 +50,7 @@ struct ServerLimitTests {
   @Test("When a server accepts no more requests, those to its host wait until the reset, and others go on")
   func waits() throws {
     let first = try load("/1")
-    try answer(0, .ok, ["RateLimit": "\"default\";r=0;t=30"])
+    try answer(0, remaining: 0, for: 30)
     let waiting = try load("/2")
     let other = try load("/3", host: "b.example")
 
@@ -98,9 +103,9 @@ struct ServerLimitTests {
   @Test("A sooner reset of another host is not missed")
   func two() throws {
     _ = try (load("/1"), load("/2", host: "b.example"))
-    try answer(0, .ok, ["RateLimit": "\"a\";r=0;t=60"])
+    try answer(0, remaining: 0, for: 60)
     let late = try load("/3")
-    try answer(1, .ok, ["RateLimit": "\"a\";r=0;t=5"])
+    try answer(1, remaining: 0, for: 5)
     let soon = try load("/4", host: "b.example")
 
     expectEqual(clock.timerCount, 1)
@@ -120,7 +125,7 @@ struct ServerLimitTests {
       10, rate: .init(1, per: .seconds(1)), followsServerLimits: true, clock: clock, date: clock.wallClock())
     let api = throttle --> mock
     _ = api.load(try HTTPRequest("http://a.example/1"))
-    try answer(0, .ok, ["RateLimit": "\"a\";r=0;t=60"])
+    try answer(0, remaining: 0, for: 60)
     _ = api.load(try HTTPRequest("http://a.example/2"))
     _ = api.load(try HTTPRequest("http://b.example/3"))
 
@@ -136,7 +141,7 @@ struct ServerLimitTests {
   @Test("A request whose deadline is before the reset fails at once, and one that is cancelled leaves")
   func leaves() throws {
     _ = try load("/1")
-    try answer(0, .ok, ["RateLimit": "\"a\";r=0;t=30"])
+    try answer(0, remaining: 0, for: 30)
     var request = try HTTPRequest("http://a.example/2")
     request.deadline = .after(.seconds(10), clock: clock)
     let late = api.load(request)
@@ -155,7 +160,7 @@ struct ServerLimitTests {
   @Test("A reset of the chain forgets the limits")
   func reset() throws {
     _ = try load("/1")
-    try answer(0, .ok, ["RateLimit": "\"a\";r=0;t=30"])
+    try answer(0, remaining: 0, for: 30)
     let waiting = try load("/2")
     expectEqual(api.reset().text, "success")
     let next = try load("/3")
@@ -170,7 +175,7 @@ struct ServerLimitTests {
   @Test("A request that bypasses the throttle counts, and does not wait")
   func bypasses() throws {
     _ = try load("/1")
-    try answer(0, .ok, ["RateLimit": "\"a\";r=1;t=30"])
+    try answer(0, remaining: 1, for: 30)
     var request = try HTTPRequest("http://a.example/2")
     request.bypassesThrottle = true
     let bypassing = (api.load(request), api.load(request))
@@ -189,7 +194,7 @@ struct ServerLimitTests {
     let api = throttle --> Redirect() --> mock
     let first = api.load(try HTTPRequest("http://a.example/1"))
     try answer(0, HTTPStatus(302), ["Location": "http://b.example/2"])
-    try answer(1, .ok, ["RateLimit": "\"a\";r=0;t=30"])
+    try answer(1, remaining: 0, for: 30)
     let others = try (api.load(HTTPRequest("http://b.example/3")), api.load(HTTPRequest("http://a.example/4")))
 
     expectEqual(paths, ["/1", "/2", "/4"])
@@ -230,7 +235,7 @@ struct ServerLimitTests {
   func bounded() throws {
     throttle.limit = .max
     for number in 0..<1_001 { _ = try load("/", host: "\(number).example") }
-    for number in 0..<1_001 { try answer(number, .ok, ["RateLimit": "\"a\";r=0;t=\(number + 1)"]) }
+    for number in 0..<1_001 { try answer(number, remaining: 0, for: number + 1) }
     let (forgotten, kept) = try (load("/forgotten", host: "0.example"), load("/kept", host: "1.example"))
 
     expectEqual(paths.last, "/forgotten")
