@@ -10,6 +10,8 @@ extension SplitMix64 {
 struct ProgramGenerator {
   /// The largest number of futures that a program can name.
   private static let mostFutures = 9
+  /// The largest number of futures with those that it cannot name, so that each has a bit beside that of the queue.
+  private static let mostNumbers = 60
   private static let operators = ModelOperator.allCases.filter {
     !$0.isSource && !$0.isHidden && $0 != .scope && !$0.isJoin
   }
@@ -156,7 +158,9 @@ struct ProgramGenerator {
     }
   }
 
-  private var hasRoom: Bool { reachable.count - hidden.count < Self.mostFutures && reachable.count < 60 }
+  private var hasRoom: Bool { reachable.count - hidden.count < Self.mostFutures && hasNumbers }
+
+  private var hasNumbers: Bool { reachable.count < Self.mostNumbers }
 
   private mutating func anyPromise() -> Int { promises[random.below(promises.count)] }
 
@@ -300,7 +304,7 @@ struct ProgramGenerator {
   }
 
   private mutating func undo() {
-    guard let scope = liveScope() else { return }
+    guard hasNumbers, let scope = liveScope() else { return }
     let (step, inner) = (anyFuture(), anyFuture())
     guard makes(scopes[scope], dependOn: step) else { return }
     var body = completion(.error, of: inner)
