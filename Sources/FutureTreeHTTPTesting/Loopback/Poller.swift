@@ -10,6 +10,8 @@ import FutureTree
 /// 1. A watch reports once and is then removed, until it is set again.
 /// 2. A socket can be closed after `forget`. A later report for its number concerns a new socket with that number, which then
 ///    gets one report too many. Sockets that never block tolerate that.
+/// 3. The pipe is written under the lock, and never once `isStopped` is set. The thread closes it only then: a later write would
+///    reach another file with the same number, or end the process with SIGPIPE.
 final class Poller: @unchecked Sendable {  // Because: all mutable state is in `state`.
   struct Readiness: OptionSet, Sendable {
     let rawValue: Int16
@@ -46,8 +48,10 @@ final class Poller: @unchecked Sendable {  // Because: all mutable state is in `
   }
 
   func stop() {
-    state.withLock { $0.isStopped = true }
-    wake()
+    state.withLock { state in
+      wake(state)
+      state.isStopped = true
+    }
   }
 
   /// Reports once when the socket is ready. A socket that failed is reported as ready for everything.
@@ -55,19 +59,22 @@ final class Poller: @unchecked Sendable {  // Because: all mutable state is in `
     state.release { state in
       let watch = state.watches[descriptor]
       state.watches[descriptor] = Watch(awaited: awaited.union(watch?.awaited ?? []), report: report)
+      wake(state)
       return watch
     }
-    wake()
   }
 
   /// Removes the watch and wakes the thread: a socket that is closed during `poll` stays open until `poll` returns.
   func forget(_ descriptor: Int32) {
-    let forgotten = state.withLock { $0.watches.removeValue(forKey: descriptor) }
-    if forgotten != nil { wake() }
+    state.release { state in
+      let forgotten = state.watches.removeValue(forKey: descriptor)
+      if forgotten != nil { wake(state) }
+      return forgotten
+    }
   }
 
-  private func wake() {
-    Socket.writeByte(to: waking.write)
+  private func wake(_ state: State) {
+    if !state.isStopped { Socket.writeByte(to: waking.write) }
   }
 
   /// Waits for events once and reports them. Returns `false` when the poller is stopped.
