@@ -144,6 +144,7 @@ final class ResumedBody: Sendable {
     guard delay > .zero else { return }
     let pause = Future<Void>.after(delay, clock: rules.clock).named(.pause)
     begin(.pause(pause))
+    defer { begin(.none) }
     try await pause.outcome.get()
   }
 
