@@ -65,16 +65,16 @@ extension HTTPLoader {
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
   ///   - query: Names and values that are appended to the query, percent-encoded.
   ///   - type: The type of the value.
-  ///   - decoder: The decoder of the body.
+  ///   - decoder: The decoder of the body. Defaults to that of `JSONCoders` in the chain.
   ///   - configure: A closure that changes the request before it is loaded, for example its header fields or options. It
   ///     is called once, before this method returns.
   /// - Returns: A future of the value. It fails if the request cannot be built.
   @discardableResult
   public func get<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], as type: Value.Type,
-    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    decoder: JSONDecoder? = nil, configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.get, endpoint, query, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.get, endpoint, query, acceptingJSON: true, configure).decoded(as: type, by: decoder, self)
   }
 
   /// Loads a resource with `GET`.
@@ -131,9 +131,9 @@ extension HTTPLoader {
   @discardableResult
   public func delete<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], as type: Value.Type,
-    decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    decoder: JSONDecoder? = nil, configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.delete, endpoint, query, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.delete, endpoint, query, acceptingJSON: true, configure).decoded(as: type, by: decoder, self)
   }
 }
 
@@ -154,19 +154,20 @@ extension HTTPLoader {
   ///   - endpoint: The URL or the path. Interpolated values are encoded.
   ///   - query: Names and values that are appended to the query, percent-encoded.
   ///   - value: The value to send.
-  ///   - encoder: The encoder of the value.
+  ///   - encoder: The encoder of the value. Defaults to that of `JSONCoders` in the chain.
   ///   - type: The type of the value in the response.
-  ///   - decoder: The decoder of the response.
+  ///   - decoder: The decoder of the response. Defaults to that of `JSONCoders` in the chain.
   ///   - configure: A closure that changes the request before it is loaded, for example its header fields or options. It
   ///     is called once, before this method returns.
   /// - Returns: A future of the value. It fails if the value cannot be encoded or the request cannot be built.
   @discardableResult
   public func post<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
-    as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    encoder: JSONEncoder? = nil,
+    as type: Value.Type, decoder: JSONDecoder? = nil, configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.post, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.post, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(
+      as: type, by: decoder, self)
   }
 
   /// Sends a value as JSON with `POST`.
@@ -175,7 +176,7 @@ extension HTTPLoader {
   @discardableResult
   public func post(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
+    encoder: JSONEncoder? = nil,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.post, endpoint, query, json: value, encoder, configure)
@@ -187,10 +188,11 @@ extension HTTPLoader {
   @discardableResult
   public func put<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
-    as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    encoder: JSONEncoder? = nil,
+    as type: Value.Type, decoder: JSONDecoder? = nil, configure: Configure = { _ in }
   ) -> Future<Value> {
-    send(.put, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(as: type, using: decoder)
+    send(.put, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(
+      as: type, by: decoder, self)
   }
 
   /// Sends a value as JSON with `PUT`.
@@ -199,7 +201,7 @@ extension HTTPLoader {
   @discardableResult
   public func put(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
+    encoder: JSONEncoder? = nil,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.put, endpoint, query, json: value, encoder, configure)
@@ -211,11 +213,11 @@ extension HTTPLoader {
   @discardableResult
   public func patch<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
-    as type: Value.Type, decoder: JSONDecoder = JSONDecoder(), configure: Configure = { _ in }
+    encoder: JSONEncoder? = nil,
+    as type: Value.Type, decoder: JSONDecoder? = nil, configure: Configure = { _ in }
   ) -> Future<Value> {
     send(.patch, endpoint, query, json: value, encoder, acceptingJSON: true, configure).decoded(
-      as: type, using: decoder)
+      as: type, by: decoder, self)
   }
 
   /// Sends a value as JSON with `PATCH`.
@@ -224,7 +226,7 @@ extension HTTPLoader {
   @discardableResult
   public func patch(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], json value: some Encodable,
-    encoder: JSONEncoder = JSONEncoder(),
+    encoder: JSONEncoder? = nil,
     configure: Configure = { _ in }
   ) -> Future<HTTPResponse> {
     send(.patch, endpoint, query, json: value, encoder, configure)
@@ -256,11 +258,11 @@ extension HTTPLoader {
 
   private func send(
     _ method: HTTPMethod, _ endpoint: HTTPEndpoint, _ query: NameValuePairs<String?>, json value: some Encodable,
-    _ encoder: JSONEncoder,
+    _ encoder: JSONEncoder?,
     acceptingJSON: Bool = false, _ configure: Configure
   ) -> Future<HTTPResponse> {
     send(method, endpoint, query, acceptingJSON: acceptingJSON) { request in
-      request.body = try .json(value, encoder: encoder)
+      request.body = try .json(value, encoder: encoder ?? coders?.encoder ?? JSONEncoder())
       try configure(&request)
     }
   }

@@ -77,16 +77,17 @@ extension HTTPLoader {
   ///   - configure: A closure that changes the request before it is loaded. It is called once, before this method
   ///     returns.
   ///   - type: The type of the value in the response.
-  ///   - decoder: The decoder of the response.
+  ///   - decoder: The decoder of the response. Defaults to that of `JSONCoders` in the chain.
   /// - Returns: A future of the value, with the errors of `post(_:json:as:)`.
   @discardableResult
   public func upload<Value: Decodable & Sendable>(
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil, configure: Configure = { _ in }, as type: Value.Type,
-    decoder: JSONDecoder = JSONDecoder()
+    decoder: JSONDecoder? = nil
   ) -> Future<Value> {
-    upload(method, endpoint, query, body, acceptingJSON: true, configure, onProgress).decoded(as: type, using: decoder)
+    upload(method, endpoint, query, body, acceptingJSON: true, configure, onProgress).decoded(
+      as: type, by: decoder, self)
   }
 
   /// Sends a body, reports progress on the main actor, and decodes the body of the response as JSON.
@@ -98,10 +99,10 @@ extension HTTPLoader {
     _ endpoint: HTTPEndpoint, query: NameValuePairs<String?> = [], method: HTTPMethod = .post,
     body: @autoclosure () throws -> HTTPBody,
     on main: MainExecutor, onProgress: @escaping @MainActor @Sendable (HTTPProgress) -> Void,
-    configure: Configure = { _ in }, as type: Value.Type, decoder: JSONDecoder = JSONDecoder()
+    configure: Configure = { _ in }, as type: Value.Type, decoder: JSONDecoder? = nil
   ) -> Future<Value> {
     upload(method, endpoint, query, body, acceptingJSON: true, configure, main.latest(onProgress))
-      .decoded(as: type, using: decoder)
+      .decoded(as: type, by: decoder, self)
   }
 
   /// Sends a body.

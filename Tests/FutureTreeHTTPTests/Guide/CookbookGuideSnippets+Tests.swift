@@ -54,6 +54,20 @@ extension FeedTests {
 }
 // end
 
+// guide codersTest
+extension FeedTests {
+  @Test("The coders of the chain read and write each edition")
+  func coders() async throws {
+    let json = #"{"published_at":"1970-01-01T00:00:00Z"}"#
+    let (edition, body) = (Edition(publishedAt: Date(timeIntervalSince1970: 0)), RequestMatcher.body(json: json))
+    mock.on(.method(.put) && "/editions/1" && body, .json(json))
+
+    let editions = JSONCoders.feed --> ApplyEnvironment(server) --> mock
+    #expect(try await editions.put("editions/1", json: edition, as: Edition.self).value == edition)
+  }
+}
+// end
+
 // guide uploadTest
 extension FeedTests {
   @Test("An upload reports the fraction that was sent")

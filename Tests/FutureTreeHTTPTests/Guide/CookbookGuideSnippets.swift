@@ -59,6 +59,24 @@ extension FeedAPI {
 }
 // end
 
+// guide coders
+extension JSONCoders {
+  /// The format of the server: `published_at`, with dates such as `2026-03-01T12:00:00Z`.
+  static var feed: JSONCoders {
+    let (decoder, encoder) = (JSONDecoder(), JSONEncoder())
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    decoder.dateDecodingStrategy = .iso8601
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    encoder.dateEncodingStrategy = .iso8601
+    return JSONCoders(decoder: decoder, encoder: encoder)
+  }
+}
+
+struct Edition: Codable, Hashable, Sendable {
+  let publishedAt: Date
+}
+// end
+
 // guide keys
 extension FeedAPI {
   /// An API for a server that recognizes copies of a request.
