@@ -246,7 +246,7 @@ import Testing
   @Test("Without a token, requests over plain http and relative paths pass")
   func nothingToProtect() throws {
     mock.onOthers(.status(.ok))
-    let api = refreshing(nil) --> mock
+    let api = refreshing(nil) --> anyHost --> mock
 
     #expect(api.load(try HTTPRequest("http://example.com/")).status == "200")
     expectEqual(api.load(try HTTPRequest(.get, path: "users")).status, "200")

@@ -13,6 +13,20 @@ package func received(_ fields: [(String, String)]) -> HTTPHeaders {
   HTTPHeaders(fields.map { try! HTTPHeaders.Field(received: $0, $1) })  // The tests give valid fields.
 }
 
+/// A layer that puts a host into requests that have only a path.
+package var anyHost: ApplyEnvironment { ApplyEnvironment(try! ServerEnvironment(host: "example.com")) }
+
+/// An end that answers each request, also one without a host, which a `MockLoader` refuses.
+package struct AnsweringEnd: HTTPLoader {
+  private let answer: @Sendable (HTTPRequest) -> HTTPResponse
+
+  package init(_ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse) { self.answer = answer }
+
+  package func load(_ request: HTTPRequest) -> Future<HTTPResponse> { .succeeded(answer(request)) }
+
+  package func reset() -> Future<Void> { .succeeded }
+}
+
 package struct Oops: Error, Hashable, CustomStringConvertible {
   package let name: String
   package var description: String { name }

@@ -22,6 +22,9 @@ import FutureTreeHTTP
 /// load that no stub matches gets the default answer, if there is one. Otherwise it fails with `UnexpectedRequest`, which has
 /// the reason why each stub did not match.
 ///
+/// As with a transport, a request without a host fails with the code `missingHost`. It is not recorded, and takes no answer. Put
+/// `ApplyEnvironment` before the mock, as before the transport.
+///
 /// - Note: All members can be used from any thread. The closures of the test run outside every lock.
 public final class MockLoader: HTTPLoader {
   /// A cancellation request that reached the mock, with the request that it cancels.
@@ -48,6 +51,7 @@ public final class MockLoader: HTTPLoader {
 
   /// Returns the next answer of the first stub that matches the request.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
+    do { _ = try request.requireURL() } catch { return .failed(error) }
     var mismatches: [Int: String] = [:]
     var number = -1
     while let stub = script.withLock({ $0.next(after: number) }) {

@@ -36,6 +36,18 @@ import Testing
         && "\(future.tree())".contains("no response for GET http://example.com/surprise"))
   }
 
+  @Test("A request without a host fails, is not recorded, and takes no answer")
+  func noHost() throws {
+    mock.answer(body: "first")
+
+    let future = mock.load(try HTTPRequest(.get, path: "users"))
+
+    let error = #expect(throws: HTTPError.self) { try future.outcomeIfCompleted?.get() }
+    expectEqual(error?.code, .missingHost)
+    #expect(mock.requests.isEmpty)
+    try expectEqual(load().outcomeIfCompleted?.get().body, Data("first".utf8))
+  }
+
   @Test("A held answer is pending until the test completes it, and records cancellation requests")
   func held() throws {
     let held = mock.hold()

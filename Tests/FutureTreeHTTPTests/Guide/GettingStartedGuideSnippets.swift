@@ -100,10 +100,10 @@ struct GettingStartedGuideSnippets {
   func model() async throws {
     let held = [mock.hold(), mock.hold()]
     let kept = Profile()
-    await kept.load("1", over: mock)
+    await kept.load("1", over: anyHost --> mock)
     do {
       let dropped = Profile()
-      await dropped.load("2", over: mock)
+      await dropped.load("2", over: anyHost --> mock)
       #expect(held[1].cancelRequest == nil)
     }
 
@@ -115,7 +115,7 @@ struct GettingStartedGuideSnippets {
 
   @Test("One request is changed, and one is built as a whole")
   func changed() throws {
-    let (api, id, title) = (mock, "a/b", "Sea")
+    let (api, id, title) = (anyHost --> mock, "a/b", "Sea")
     mock.onOthers(.status(.ok))
 
     // guide change
@@ -131,7 +131,7 @@ struct GettingStartedGuideSnippets {
     // end
 
     #expect(thumbnail.status == "200" && renamed.status == "200")
-    #expect(mock.requests.map(\.description) == ["GET photos/a%2Fb", "PUT photos/a%2Fb/title"])
+    #expect(mock.requests.map { "\($0.method) \($0.path)" } == ["GET /photos/a%2Fb", "PUT /photos/a%2Fb/title"])
     #expect(mock.requests[0].headers["Accept"] == "image/webp")
   }
 

@@ -13,6 +13,7 @@ import Testing
   }
 
   private let mock = MockLoader()
+  private var api: any HTTPLoader { anyHost --> mock }
   private let user = MockAnswer.json(#"{"id": 1, "name": "Ada"}"#)
 
   /// Method, path and query, `Accept`, and the body of the last request.
@@ -20,7 +21,8 @@ import Testing
     guard let request = mock.requests.last else { return [] }
     let body: Data? = if case .data(let data) = request.body.content { data } else { nil }
     return [
-      "\(request.method) \(request.path)" + (request.query.map { "?" + $0 } ?? ""), request.headers["Accept"] ?? "",
+      "\(request.method) \(request.path.dropFirst())" + (request.query.map { "?" + $0 } ?? ""),
+      request.headers["Accept"] ?? "",
       body.map { String(decoding: $0, as: UTF8.self) } ?? "",
     ]
   }
@@ -29,7 +31,7 @@ import Testing
   func get() async throws {
     mock.on(.any, user)
 
-    try await expectEqual(mock.get("users/\("1/2")", query: [("all", nil)], as: User.self).value, User())
+    try await expectEqual(api.get("users/\("1/2")", query: [("all", nil)], as: User.self).value, User())
     expectEqual(sent, ["GET users/1%2F2?all", "application/json", ""])
   }
 
@@ -37,7 +39,7 @@ import Testing
   func getResponse() async throws {
     mock.on(.any, .text("hello"))
 
-    try await expectEqual(mock.get("robots.txt").value.body, Data("hello".utf8))
+    try await expectEqual(api.get("robots.txt").value.body, Data("hello".utf8))
     expectEqual(sent, ["GET robots.txt", "", ""])
   }
 
@@ -46,18 +48,18 @@ import Testing
     mock.on(.any, user.forever())
     let body = #"{"n":1}"#
 
-    try await expectEqual(mock.post("users", json: ["n": 1], as: User.self).value, User())
+    try await expectEqual(api.post("users", json: ["n": 1], as: User.self).value, User())
     expectEqual(sent, ["POST users", "application/json", body])
-    try await expectEqual(mock.put("users/1", json: ["n": 1], as: User.self).value, User())
+    try await expectEqual(api.put("users/1", json: ["n": 1], as: User.self).value, User())
     expectEqual(sent, ["PUT users/1", "application/json", body])
-    try await expectEqual(mock.patch("users/1", json: ["n": 1], as: User.self).value, User())
+    try await expectEqual(api.patch("users/1", json: ["n": 1], as: User.self).value, User())
     expectEqual(sent, ["PATCH users/1", "application/json", body])
 
-    expectEqual(mock.post("users", json: ["n": 1]).status, "200")
+    expectEqual(api.post("users", json: ["n": 1]).status, "200")
     expectEqual(sent, ["POST users", "", body])
-    expectEqual(mock.put("users/1", json: ["n": 1]).status, "200")
+    expectEqual(api.put("users/1", json: ["n": 1]).status, "200")
     expectEqual(sent, ["PUT users/1", "", body])
-    expectEqual(mock.patch("users/1", json: ["n": 1]).status, "200")
+    expectEqual(api.patch("users/1", json: ["n": 1]).status, "200")
     expectEqual(sent, ["PATCH users/1", "", body])
   }
 
@@ -65,9 +67,9 @@ import Testing
   func delete() async throws {
     mock.on(.any, .status(.noContent), user)
 
-    expectEqual(mock.delete("users/1").status, "204")
+    expectEqual(api.delete("users/1").status, "204")
     expectEqual(sent, ["DELETE users/1", "", ""])
-    try await expectEqual(mock.delete("users/1", as: User.self).value, User())
+    try await expectEqual(api.delete("users/1", as: User.self).value, User())
     expectEqual(sent, ["DELETE users/1", "application/json", ""])
   }
 
@@ -75,7 +77,7 @@ import Testing
   func configured() throws {
     mock.on(.any, user.forever())
 
-    let load = mock.get("users/1", as: User.self) { request in
+    let load = api.get("users/1", as: User.self) { request in
       try request.setHeader("Accept", "application/vnd.user+json")
       request.priority = .high
     }
@@ -92,7 +94,7 @@ import Testing
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     mock.on(.any, .json(#"{"first_name": "Ben"}"#))
 
-    let answer = try await mock.post("x", json: Snake(), encoder: encoder, as: Snake.self, decoder: decoder).value
+    let answer = try await api.post("x", json: Snake(), encoder: encoder, as: Snake.self, decoder: decoder).value
 
     #expect(answer == Snake(firstName: "Ben") && sent[2] == #"{"first_name":"Ada"}"#)
   }
@@ -103,11 +105,11 @@ import Testing
       func encode(to encoder: any Encoder) throws { throw Oops() }
     }
     let failures = [
-      mock.get("//example.com").text, mock.get("users/\("")", as: User.self).text,
-      mock.post("users", json: Unencodable()).text, mock.post("users", json: Unencodable(), as: User.self).text,
-      mock.get("users") { _ in throw Oops() }.text, mock.load { throw Oops() }.text,
-      mock.load { throw CancellationError() }.text, mock.upload("users", body: try Self.noBody()).text,
-      mock.load { try HTTPRequest(.get, to: "users/\("..")") }.text,
+      api.get("//example.com").text, api.get("users/\("")", as: User.self).text,
+      api.post("users", json: Unencodable()).text, api.post("users", json: Unencodable(), as: User.self).text,
+      api.get("users") { _ in throw Oops() }.text, api.load { throw Oops() }.text,
+      api.load { throw CancellationError() }.text, api.upload("users", body: try Self.noBody()).text,
+      api.load { try HTTPRequest(.get, to: "users/\("..")") }.text,
     ]
 
     expectEqual(
@@ -125,8 +127,8 @@ import Testing
   func validated() {
     mock.onOthers(.json("{}", status: .notFound))
     let failures = [
-      mock.get("x").text, mock.get("x", as: User.self).text, mock.delete("x").text,
-      mock.post("x", json: 1).text, mock.upload("x", body: .empty).text,
+      api.get("x").text, api.get("x", as: User.self).text, api.delete("x").text,
+      api.post("x", json: 1).text, api.upload("x", body: .empty).text,
     ]
 
     expectEqual(Set(failures), ["unacceptableStatus"])
@@ -136,13 +138,13 @@ import Testing
   func undecodable() {
     mock.onOthers(.json("[]"))
 
-    expectEqual(mock.get("x", as: User.self).text, "undecodableBody")
+    expectEqual(api.get("x", as: User.self).text, "undecodableBody")
   }
 
   @Test("Cancelling a decoded future reaches the load")
   func cancel() {
     let held = mock.hold()
-    let user = mock.get("users/1", as: User.self)
+    let user = api.get("users/1", as: User.self)
 
     user.cancel(reason: "gone")
 
@@ -155,7 +157,7 @@ import Testing
   func closure() {
     mock.onOthers(.status(.notFound))
 
-    expectEqual(mock.load { try HTTPRequest(.get, path: "users/1") }.status, "404")
+    expectEqual(api.load { try HTTPRequest(.get, path: "users/1") }.status, "404")
   }
 
   @Test("A response does not retain the captures of its progress handler")

@@ -25,6 +25,7 @@ import Testing
   }
 
   private let mock = MockLoader()
+  private let url: HTTPEndpoint = "https://example.com/"
   private let coders: JSONCoders
   private let own = #"{"first_name":"1970-01-01T00:00:00Z"}"#
 
@@ -50,10 +51,10 @@ import Testing
     let user = User()
 
     for load in [
-      api.get("a", as: User.self), api.delete("a", as: User.self), api.post("a", json: 1, as: User.self),
-      api.put("a", json: 1, as: User.self), api.patch("a", json: 1, as: User.self),
-      api.upload("a", body: .data(Data()), as: User.self),
-      api.upload("a", body: .data(Data()), on: .main, onProgress: { _ in }, as: User.self),
+      api.get(url, as: User.self), api.delete(url, as: User.self), api.post(url, json: 1, as: User.self),
+      api.put(url, json: 1, as: User.self), api.patch(url, json: 1, as: User.self),
+      api.upload(url, body: .data(Data()), as: User.self),
+      api.upload(url, body: .data(Data()), on: .main, onProgress: { _ in }, as: User.self),
     ] { try await expectEqual(load.value, user) }
     expectEqual(mock.requests.count, 7)
   }
@@ -63,12 +64,12 @@ import Testing
     let api = coders --> mock
     let user = User()
 
-    for load in [api.post("a", json: user), api.put("a", json: user), api.patch("a", json: user)] {
+    for load in [api.post(url, json: user), api.put(url, json: user), api.patch(url, json: user)] {
       _ = try await load.value
     }
     for load in [
-      api.post("a", json: user, as: User.self), api.put("a", json: user, as: User.self),
-      api.patch("a", json: user, as: User.self),
+      api.post(url, json: user, as: User.self), api.put(url, json: user, as: User.self),
+      api.patch(url, json: user, as: User.self),
     ] { _ = try await load.value }
 
     expectEqual(bodies, Array(repeating: own, count: 6))
@@ -77,7 +78,7 @@ import Testing
   @Test("The coders of a call replace those of the chain")
   func replaced() async throws {
     let api = coders --> mock
-    let load = api.post("a", json: User(), encoder: JSONEncoder(), as: User.self, decoder: JSONDecoder())
+    let load = api.post(url, json: User(), encoder: JSONEncoder(), as: User.self, decoder: JSONDecoder())
 
     let error = await #expect(throws: HTTPError.self) { try await load.value }
     expectEqual(error?.code, .undecodableBody)
@@ -91,7 +92,7 @@ import Testing
       coders --> JSONCoders() --> mock, Log { _ in } --> coders --> mock, pair --> JSONCoders() --> mock,
       Service(chain: Log { _ in } --> coders --> mock), Autocancel() --> Service(chain: coders --> mock),
     ] {
-      try await expectEqual(api.get("a", as: User.self).value, User())
+      try await expectEqual(api.get(url, as: User.self).value, User())
     }
   }
 
@@ -100,7 +101,7 @@ import Testing
     for api: any HTTPLoader in [
       mock, Log { _ in } --> mock, JSONCoders() --> coders --> mock, Service(chain: coders --> mock, namesParts: false),
     ] {
-      let error = await #expect(throws: HTTPError.self) { try await api.get("a", as: User.self).value }
+      let error = await #expect(throws: HTTPError.self) { try await api.get(url, as: User.self).value }
       expectEqual(error?.code, .undecodableBody)
     }
   }

@@ -193,8 +193,8 @@ extension HTTPErrorTextTests {
   }
 
   private func pagedWithoutHost() async throws {
-    mock.answer()
-    for try await _ in mock.pages(try HTTPRequest(.get, path: "a"), next: { _ in anyRequest() }) {}
+    let end = AnsweringEnd { HTTPResponse(to: $0, status: .ok) }
+    for try await _ in end.pages(try HTTPRequest(.get, path: "a"), next: { _ in anyRequest() }) {}
   }
 
   private static func redirectedOutOfASCII() throws {

@@ -1,6 +1,7 @@
 import FutureTree
 import FutureTreeHTTPTesting
 import FutureTreeTesting
+import HTTPTestSupport
 import TestSupport
 import Testing
 
@@ -66,7 +67,7 @@ struct CircuitBreakerTests {
 
   @Test("Each origin has its own circuit, and a request without a host passes")
   func origins() throws {
-    let api = breaker() --> mock
+    let api = breaker() --> anyHost --> mock
     open(api)
     mock.answer()
     mock.answer()

@@ -190,6 +190,7 @@ struct CoalesceTests {
     var other = anyRequest()
     try difference.make(&other)
 
+    let api = coalesce --> anyHost --> mock
     let loads = [api.load(anyRequest()), api.load(other)]
 
     expectEqual(mock.requests.count, 2)

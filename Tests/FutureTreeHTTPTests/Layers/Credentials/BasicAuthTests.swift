@@ -67,8 +67,10 @@ struct BasicAuthTests {
     ] {
       _ = api.load(request(url))
     }
-    _ = api.load(try HTTPRequest(.get, path: "/a"))
+    let path = (BasicAuth(aladdin, for: .origins(try HTTPURL("https://example.com/x"))) --> anyHost --> mock)
+      .load(try HTTPRequest(.get, path: "/a"))
 
+    expectEqual(path.text, "success")
     expectEqual(sent.map { $0 != nil }, [true, false, false, false, false])
   }
 

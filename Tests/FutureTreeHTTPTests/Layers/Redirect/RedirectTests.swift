@@ -183,9 +183,10 @@ struct RedirectTests {
 
   @Test("A request that never gets a host cannot follow a redirect")
   func noHost() throws {
-    mock.on(.any, .redirect(to: "/b"))
+    let location = try HTTPHeaders(["Location": "/b"])
+    let end = AnsweringEnd { HTTPResponse(to: $0, status: HTTPStatus(302), headers: location) }
 
-    let load = api.load(try HTTPRequest(.get, path: "a"))
+    let load = (Redirect() --> end).load(try HTTPRequest(.get, path: "a"))
 
     expectEqual(load.text, "missingHost")
     #expect(load.outcomeIfCompleted?.error?.response != nil)

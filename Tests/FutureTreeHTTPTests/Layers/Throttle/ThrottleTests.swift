@@ -64,7 +64,7 @@ struct ThrottleTests {
   @Test("A full host delays no other host, and requests without a host share one")
   func perHost() throws {
     let throttle = Throttle(4, perHost: 1, clock: clock)
-    let (api, stub) = (throttle --> mock, holding())
+    let (api, stub) = (throttle --> anyHost --> mock, holding())
     let requests = try [
       request("/a1", host: "a"), request("/a2", host: "a"), request("/b1", host: "b"),
       HTTPRequest(.get, path: "/none1"), HTTPRequest(.get, path: "/none2"),
