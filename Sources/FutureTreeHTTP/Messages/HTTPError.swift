@@ -95,6 +95,8 @@ extension HTTPError.Code {
   public static let wrongBodyLength = HTTPError.Code("wrongBodyLength")
   /// A value cannot be encoded for the body.
   public static let unencodableBody = HTTPError.Code("unencodableBody")
+  /// A `curl` command is no request, or has an option that a request cannot carry.
+  public static let invalidCommand = HTTPError.Code("invalidCommand")
   /// The request names no host, and no layer filled one in.
   public static let missingHost = HTTPError.Code("missingHost")
 }

@@ -54,6 +54,19 @@ extension FeedTests {
 }
 // end
 
+// guide curlTest
+extension FeedTests {
+  @Test("A command of the documentation of a server is sent")
+  func curl() async throws {
+    mock.on(.method(.put) && .path("/posts/1/title") && .body("Sea"), .status(.noContent))
+    let command = "curl -X PUT https://example.com/posts/1/title -H 'Content-Type: text/plain' --data-raw 'Sea'"
+
+    #expect(try await api.send(command).value.status == .noContent)
+    #expect(mock.requests[0].headers["Content-Type"] == "text/plain")
+  }
+}
+// end
+
 // guide codersTest
 extension FeedTests {
   @Test("The coders of the chain read and write each edition")

@@ -59,6 +59,15 @@ extension FeedAPI {
 }
 // end
 
+// guide curl
+extension FeedAPI {
+  /// Sends the request of a `curl` command, through the layers.
+  func send(_ command: String) -> Future<HTTPResponse> {
+    http.load { try HTTPRequest(curl: command) }.validated()
+  }
+}
+// end
+
 // guide coders
 extension JSONCoders {
   /// The format of the server: `published_at`, with dates such as `2026-03-01T12:00:00Z`.

@@ -26,6 +26,8 @@ extension HTTPErrorTextTests {
       ("invalidHeaderName", { _ = try HTTPHeaders.Field("a b", "c") }),
       ("invalidHeaderValue", { _ = try HTTPHeaders.Field("a", "b\n") }),
       ("forbiddenHeader", { try forbidden() }),
+      ("invalidCommand", { _ = try HTTPRequest(curl: "curl -k https://a/") }),
+      ("invalidCommand", { _ = try HTTPRequest(curl: "curl https://a/?b&c") }),
       ("missingHost", { _ = try HTTPRequest(.get, path: "feed").requireURL() }),
       ("forbiddenBody", { try await send(.get, .data(Data("a".utf8))) }),
     ]

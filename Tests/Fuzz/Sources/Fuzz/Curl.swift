@@ -3,8 +3,10 @@ import FutureTree
 import FutureTreeHTTP
 import Synchronization
 
-/// A curl command, split as a shell splits it, has the intended arguments and body. A redacted command contains no secret.
+/// A curl command, split as a shell splits it, has the intended arguments and body, and is read again as the request that it was. A
+/// redacted command contains no secret. Any text is read, or refused.
 func fuzzCurl(_ bytes: [UInt8]) throws {
+  if let read = try? HTTPRequest(curl: "curl " + String(decoding: bytes, as: UTF8.self)) { checkReading(of: read) }
   var input = Input(bytes)
   let method = (try? HTTPMethod(input.text())) ?? .post
   let url = try (try? HTTPURL(input.text())) ?? HTTPURL("http://a/'$(b)'?c=d'")
@@ -20,6 +22,7 @@ func fuzzCurl(_ bytes: [UInt8]) throws {
     request.body = .data(Data(body), contentType: contentType)
   }
   checkCommand(of: request, body)
+  checkReading(of: request)
   guard String(decoding: bytes, as: UTF8.self).range(of: secret) == nil else { return }
   try checkRedaction(of: request, reason)
 }
@@ -51,6 +54,18 @@ private func checkCommand(of request: HTTPRequest, _ body: [UInt8]) {
   if url.contains(where: { "[]".contains($0) }) { expected.append("--globoff") }
   expected += ["--url", url]
   check(commands == [expected.map { Array($0.utf8) }], "The words are others: \(request.curl(redacting: .nothing))")
+}
+
+/// The command of a request is read as that request. A body without a valid type has another one then, and a stream is not read.
+private func checkReading(of request: HTTPRequest) {
+  if case .stream = request.body.content { return }
+  guard request.body.isEmpty || (try? request.body.checkContentType()) != nil else { return }
+  let command = request.curl(redacting: .nothing)
+  do {
+    let read = try HTTPRequest(curl: command)
+    check(read.curl(redacting: .nothing) == command, "It is read as another request: \(command)")
+    check(read.url == request.url && read.method == request.method, "The target is another: \(command)")
+  } catch { fail("The command is not read: \(command): \(error)") }
 }
 
 /// Returns the words of each command of a pipe. Strict: a byte that is special to any shell must be in quotes.
