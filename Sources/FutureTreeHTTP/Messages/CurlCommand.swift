@@ -17,7 +17,8 @@ extension HTTPRequest {
   /// | `-d`, `--data-raw`, `--data-binary`, `--data-urlencode`, `--json` | the body; `@` names a file, with `--data-binary` |
   /// | `-F`, `--form-string` | a multipart body; `@` names a file |
   /// | `-m` | `timeout` |
-  /// | `-L`, `--compressed`, and those for output, such as `-s`, `-v`, `-o` | nothing: layers and transports do that |
+  /// | `-L`, `--compressed`, `--http2`, `--connect-timeout` | nothing: layers and transports have settings for that |
+  /// | those for output, such as `-s`, `-v`, `-o`, `-f` | nothing |
   ///
   /// Fields that the transport sets, such as `Connection` and a `Host` that is that of the URL, are left out. With `--compressed`,
   /// so is `Accept-Encoding`. Any other option is an error, for example `-k` and `-x`: they belong to the transport.
@@ -100,11 +101,9 @@ private struct CurlCommand {
 extension CurlCommand {
   private static let longNames: [Character: String] = [
     "X": "request", "H": "header", "d": "data", "I": "head", "G": "get", "A": "user-agent", "e": "referer",
-    "b": "cookie",
-    "u": "user", "F": "form", "m": "max-time", "g": "globoff", "L": "location", "s": "silent", "S": "show-error",
-    "v": "verbose", "i": "include", "f": "fail", "N": "no-buffer", "#": "progress-bar", "o": "output",
-    "O": "remote-name",
-    "w": "write-out", "D": "dump-header",
+    "b": "cookie", "u": "user", "F": "form", "m": "max-time", "g": "globoff", "L": "location", "s": "silent",
+    "S": "show-error", "v": "verbose", "i": "include", "f": "fail", "N": "no-buffer", "#": "progress-bar",
+    "o": "output", "O": "remote-name", "w": "write-out", "D": "dump-header",
   ]
   /// Options without a value that say nothing about the request.
   private static let skipped: Set = [
@@ -174,8 +173,7 @@ extension CurlCommand {
 
   private static let valued: Set = [
     "url", "request", "header", "user-agent", "referer", "cookie", "user", "oauth2-bearer", "max-time", "data",
-    "data-ascii",
-    "data-raw", "data-binary", "data-urlencode", "json", "form", "form-string",
+    "data-ascii", "data-raw", "data-binary", "data-urlencode", "json", "form", "form-string",
   ]
 
   private mutating func set(_ name: String, _ shown: String, _ bytes: [UInt8]) throws(HTTPError) {

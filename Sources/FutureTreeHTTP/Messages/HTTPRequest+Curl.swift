@@ -20,7 +20,7 @@ extension HTTPRequest {
   /// - A stream is not part of the command, which reads the bytes from standard input instead.
   ///
   /// Header fields that `URLSessionLoader` adds are not included, except the content type of the body. A request that has
-  /// only a path is shown with the path alone: print it after the layer that fills in the host.
+  /// only a path is shown with the path alone: print it after the layer that fills in the host. ``init(curl:)`` reads the command.
   ///
   /// - Parameter redaction: The parts to show. For a hidden body, its size is shown if it is known.
   /// - Complexity: O(size of the shown parts).
