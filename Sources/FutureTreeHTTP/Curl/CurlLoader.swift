@@ -77,7 +77,7 @@
         let exchange = try HTTPExchange(
           of: request, configuration.limits, decoding: engine.settings.decoding, clock: clock)
         let url = try request.requireURL()
-        try request.checkBody()
+        try request.checkBody(forbiddenWith: [.head, .trace])
         transfer = CurlTransfer(exchange, url, try CurlLibrary.shared.get(), engine)
       } catch {
         return .failed(error.naming(request))

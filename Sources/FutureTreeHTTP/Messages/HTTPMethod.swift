@@ -38,11 +38,17 @@ public struct HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   public static let patch = HTTPMethod(known: "PATCH")
   /// Removes the resource (RFC 9110, section 9.3.5).
   public static let delete = HTTPMethod(known: "DELETE")
+  /// Requests the result of the query in the body, and changes nothing (the IETF draft *The HTTP QUERY Method*).
+  ///
+  /// It is safe, so that it is repeated as `GET` is.
+  public static let query = HTTPMethod(known: "QUERY")
   /// Requests the communication options of the resource (RFC 9110, section 9.3.7).
   public static let options = HTTPMethod(known: "OPTIONS")
 
+  static let trace = HTTPMethod(known: "TRACE")
+
   /// Whether the method requests no change on the server (RFC 9110, section 9.2.1).
-  public var isSafe: Bool { [.get, .head, .options, HTTPMethod(known: "TRACE")].contains(self) }
+  public var isSafe: Bool { [.get, .head, .query, .options, .trace].contains(self) }
 
   /// Whether several identical requests have the same effect as one (RFC 9110, section 9.2.2).
   public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }

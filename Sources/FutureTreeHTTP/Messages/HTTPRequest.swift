@@ -32,6 +32,9 @@ public struct HTTPRequest: Sendable {
   /// The header fields that were set. The transport adds `Host`, `Content-Type`, and the fields that frame the body.
   public var headers: HTTPHeaders { storage.parts.headers }
   /// The body.
+  ///
+  /// A body with `GET` has no defined meaning (RFC 9110, section 9.3.1), although some servers read one. `CurlLoader` sends it, and
+  /// `URLSessionLoader` refuses it with the code `forbiddenBody`. `HTTPMethod.query` works with both.
   public var body: HTTPBody {
     get { storage.parts.body }
     set { change { $0.body = newValue } }

@@ -392,11 +392,13 @@ extension HTTPRequest {
   }
 
   /// Checks that the method allows the body, and that the content type of the body is valid.
-  func checkBody() throws(HTTPError) {
-    guard body.isEmpty || ![.get, .head].contains(method.inUpperCase) else {
+  ///
+  /// - Parameter methods: The methods with which the transport sends no body.
+  func checkBody(forbiddenWith methods: Set<HTTPMethod>) throws(HTTPError) {
+    guard body.isEmpty || !methods.contains(method.inUpperCase) else {
       throw HTTPError(
         .forbiddenBody,
-        "A \(method) request cannot have a body. Use another method, or send the data in the query.")
+        "A \(method) request cannot have a body. Use a method such as QUERY, or send the data in the query.")
     }
     try body.checkContentType()
   }

@@ -33,7 +33,7 @@ extension URLRequest {
       throw HTTPError(
         .invalidURL, "The platform would change the URL \(target). Percent-encode its special characters.")
     }
-    try request.checkBody()
+    try request.checkBody(forbiddenWith: [.get, .head])
     self = template
     self.url = url
     if request.method != .get { httpMethod = request.method.name }

@@ -72,12 +72,18 @@ import TestSupport
       expectEqual(received.values(for: "Content-Length"), method == "DELETE" ? [] : ["0"])
     }
 
-    @Test("A GET request with a body is refused")
-    func forbiddenBody() throws {
-      var request = try request()
-      request.body = .data(Data("a".utf8))
+    @Test("A body is sent with GET and QUERY, and refused with HEAD and TRACE")
+    func bodies() async throws {
+      for method in ["GET", "QUERY", "HEAD", "TRACE"] {
+        var request = try request(try HTTPMethod(method))
+        request.body = .data(Data("a".utf8), contentType: "text/plain")
 
-      expectEqual(loader.load(request).outcomeIfCompleted?.code, .forbiddenBody)
+        let outcome = await loader.load(request).outcome
+
+        expectEqual(outcome.code, ["HEAD", "TRACE"].contains(method) ? .forbiddenBody : nil)
+      }
+      expectEqual(
+        server.requests.map { "\($0.method) \(String(decoding: $0.body, as: UTF8.self))" }, ["GET a", "QUERY a"])
     }
 
     // MARK: - Repetitions

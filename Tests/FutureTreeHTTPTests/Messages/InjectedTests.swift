@@ -56,7 +56,7 @@ import Testing
 
   @Test("Safe and idempotent methods are those of RFC 9110")
   func methods() throws {
-    #expect([HTTPMethod.get, .head, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
+    #expect([HTTPMethod.get, .head, .query, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
     #expect([HTTPMethod.put, .delete].allSatisfy { !$0.isSafe && $0.isIdempotent })
     #expect([HTTPMethod.post, .patch, try HTTPMethod("get")].allSatisfy { !$0.isSafe && !$0.isIdempotent })
   }
