@@ -7,8 +7,8 @@ extension HTTPRequest {
   /// let request = try HTTPRequest(curl: "curl 'https://example.com/feed' -H 'Accept: application/json' --compressed")
   /// ```
   ///
-  /// The command is one of `curl(redacting: .nothing)`, one of a browser (*Copy as cURL*, for POSIX shells), or one of a
-  /// documentation. The shell does not run: what it would replace, such as `$TOKEN`, is an error.
+  /// The command can come from `curl(redacting: .nothing)`, from a browser (*Copy as cURL*, for POSIX shells), or from the
+  /// documentation of a server. No shell runs: a part that a shell would replace, such as `$TOKEN`, is an error.
   ///
   /// | options | become |
   /// | --- | --- |

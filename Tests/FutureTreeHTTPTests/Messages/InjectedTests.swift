@@ -54,9 +54,10 @@ import Testing
     #expect(!request.isSensitive(header: "Accept") && !anyRequest().isSensitive(header: "X-Session"))
   }
 
-  @Test("Safe and idempotent methods are those of RFC 9110")
+  @Test("Safe and idempotent methods are those of RFC 9110, and QUERY")
   func methods() throws {
-    #expect([HTTPMethod.get, .head, .query, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
+    #expect(
+      [HTTPMethod.get, .head, .query, .options, try HTTPMethod("TRACE")].allSatisfy { $0.isSafe && $0.isIdempotent })
     #expect([HTTPMethod.put, .delete].allSatisfy { !$0.isSafe && $0.isIdempotent })
     #expect([HTTPMethod.post, .patch, try HTTPMethod("get")].allSatisfy { !$0.isSafe && !$0.isIdempotent })
   }

@@ -180,7 +180,11 @@ extension PagesOriginTests {
   @Test("If the origin of the first request is unknown, a URL is refused")
   func unknownOrigin() async throws {
     let link = try HTTPHeaders(["Link": "</b>; rel=next"])
-    let end = AnsweringEnd { HTTPResponse(to: $0, status: .ok, headers: link) }
+    let loads = Locked(0)
+    let end = AnsweringEnd { request in
+      loads.withLock { $0 += 1 }
+      return HTTPResponse(to: request, status: .ok, headers: link)
+    }
     let first = try HTTPRequest(.get, path: "a")
 
     let derived = await #expect(throws: HTTPError.self) {
@@ -190,6 +194,7 @@ extension PagesOriginTests {
 
     expectEqual(derived?.code, .pageAtOtherOrigin)
     expectEqual(linked?.code, .missingHost)
+    expectEqual(loads.value, 2)
   }
 
   @Test("A redirect to another origin does not change the origin of the first request", arguments: [false, true])
