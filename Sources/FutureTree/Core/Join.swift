@@ -249,14 +249,14 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
   /// The behavior of one operator. Its closures are called outside every lock.
   @usableFromInline
   struct Rule: Sendable {
-    /// Returns the verdict of the join when the input of a slot has ended.
-    @usableFromInline let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+    /// Returns the decision of the join when the input of a slot has ended.
+    @usableFromInline let whenEnded: @Sendable (_ slot: Slot, _ input: Node) -> JoinDecision<Output>
     /// Returns the outcome of the join when no slot waits and none has decided. `nil` if that cannot happen.
     @usableFromInline let whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)?
 
     @inlinable init(
       whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil,
-      whenEnded: @escaping @Sendable (_ slot: Slot, _ input: Node) -> Verdict<Output>
+      whenEnded: @escaping @Sendable (_ slot: Slot, _ input: Node) -> JoinDecision<Output>
     ) {
       self.whenEnded = whenEnded
       self.whenNoneDecided = whenNoneDecided
@@ -320,7 +320,7 @@ final class JoinNode<Output: Sendable>: Join, @unchecked Sendable {  // Because:
 
 /// The decision of a join when one of its inputs has ended.
 @usableFromInline
-enum Verdict<Output: Sendable> {
+enum JoinDecision<Output: Sendable> {
   case waits
   /// The slot waits for this future next.
   case waitsFor(Node)

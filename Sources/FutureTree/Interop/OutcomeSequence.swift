@@ -97,17 +97,17 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
   private var ready: [Element?] = []
   private var taken = 0
   /// The entries that are not notified or withdrawn yet, by the indexes of their futures.
-  private var slots: [Int: Slot<Value>] = [:]
+  private var slots: [Int: InputWaiter<Value>] = [:]
   private var continuation: Continuation?
   private var taskIsCancelled = false
 
   init(of futures: [Future<Value>]) {
-    var pending: [Slot<Value>] = []
+    var pending: [InputWaiter<Value>] = []
     for (index, future) in futures.enumerated() {
       if let outcome = future.outcomeIfCompleted {
         ready.append(Element(index: index, outcome: outcome))
       } else {
-        pending.append(Slot(node: future.node, index: index, arrivals: self))
+        pending.append(InputWaiter(node: future.node, index: index, arrivals: self))
       }
     }
     lock.withLock { slots = Dictionary(uniqueKeysWithValues: pending.map { ($0.index, $0) }) }
@@ -115,7 +115,7 @@ private final class Arrivals<Value: Sendable>: @unchecked Sendable {  // Because
   }
 
   /// Handles the completion of the future of a slot.
-  func arrived(_ slot: Slot<Value>) {
+  func arrived(_ slot: InputWaiter<Value>) {
     let element = Element(index: slot.index, outcome: slot.node.outcome(as: Value.self))
     let continuation: Continuation? = lock.withLock {
       guard slots.removeValue(forKey: slot.index) != nil else { return nil }
@@ -184,7 +184,8 @@ extension Arrivals {
 }
 
 /// The entry of one iteration in the waiter list of one future.
-private final class Slot<Value: Sendable>: Waiter, @unchecked Sendable {  // Because: its own fields are constant.
+private final class InputWaiter<Value: Sendable>: Waiter, @unchecked Sendable {
+  // Because: its own fields are constant.
   let node: Node
   let index: Int
   private let arrivals: Arrivals<Value>
@@ -194,7 +195,7 @@ private final class Slot<Value: Sendable>: Waiter, @unchecked Sendable {  // Bec
     self.index = index
     self.arrivals = arrivals
     super.init { entry, _, _ in
-      let slot = unsafeDowncast(entry, to: Slot<Value>.self)
+      let slot = unsafeDowncast(entry, to: InputWaiter<Value>.self)
       slot.arrivals.arrived(slot)
       return false
     }

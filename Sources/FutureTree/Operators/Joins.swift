@@ -4,7 +4,7 @@ extension JoinNode {
   /// Returns a future that waits for all `inputs` at once. A repeated input has one slot: the join is one consumer of it.
   @inlinable static func future(
     _ createdBy: Operator, of inputs: [Node],
-    whenEnded: @escaping @Sendable (Node) -> Verdict<Output>,
+    whenEnded: @escaping @Sendable (Node) -> JoinDecision<Output>,
     whenNoneDecided: (@Sendable (Join) -> Outcome<Output>)? = nil
   ) -> Future<Output> {
     let inputs = inputs.withoutRepeated()
