@@ -25,12 +25,12 @@ let package = Package(
     .target(name: "FutureTreePictures", dependencies: ["FutureTree"]),
     // The functions of libraries that Linux systems have. They are found at run time, and compiled on Linux only.
     .target(name: "CCurl"),
-    .target(name: "CDecoders"),
+    .target(name: "CCodings"),
     .target(
       name: "FutureTreeHTTP",
       dependencies: [
         "FutureTree", .target(name: "CCurl", condition: .when(platforms: [.linux])),
-        .target(name: "CDecoders", condition: .when(platforms: [.linux])),
+        .target(name: "CCodings", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "FutureTreeHTTPStore", dependencies: ["FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["FutureTree", "FutureTreeHTTP"]),

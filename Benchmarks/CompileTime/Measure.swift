@@ -199,7 +199,7 @@ var faults: [String] = []
 
 func measure() throws {
   let folder = try output(of: ["swift", "build", "--show-bin-path"]).trimmingCharacters(in: .whitespacesAndNewlines)
-  let modules = [folder + "/Modules", "Sources/CCurl/include", "Sources/CDecoders/include"].flatMap { ["-I", $0] }
+  let modules = [folder + "/Modules", "Sources/CCurl/include", "Sources/CCodings/include"].flatMap { ["-I", $0] }
 
   // All chains are in one file, because loading the library takes longer than any of them.
   var code = try String(contentsOfFile: "Benchmarks/CompileTime/Fixtures.swift", encoding: .utf8)

@@ -1,5 +1,5 @@
 #if os(Linux)
-  internal import CDecoders
+  internal import CCodings
   import Foundation
 
   /// A decoder of an encoded body (RFC 9110, section 8.4.1) over the libraries of the system.
@@ -123,8 +123,8 @@
         input = input.count == read ? Data() : input.dropFirst(read)
         isFull = decoded.count == Decoder.outputSize
         switch state {
-        case CDecoderFailed: throw fault("is invalid \(name) data")
-        case CDecoderEnded: (hasEnded, isFull) = (true, false)
+        case CCodingFailed: throw fault("is invalid \(name) data")
+        case CCodingEnded: (hasEnded, isFull) = (true, false)
         default: break
         }
         if !decoded.isEmpty || read == 0 { return decoded }
@@ -155,7 +155,7 @@
     }
   }
 
-  /// A decoder of CDecoders, with the memory for its output.
+  /// A decoder of CCodings, with the memory for its output.
   private final class Decoder {
     static let outputSize = 1 << 16
 
@@ -175,7 +175,7 @@
       output.deallocate()
     }
 
-    func decode(_ input: UnsafeRawBufferPointer) -> (CDecoderState, read: Int, decoded: Data) {
+    func decode(_ input: UnsafeRawBufferPointer) -> (CCodingState, read: Int, decoded: Data) {
       var (unread, unwritten) = (input.count, output.count)
       let state = cdecoder_decode(
         pointer, input.bindMemory(to: UInt8.self).baseAddress, &unread, output.baseAddress, &unwritten)

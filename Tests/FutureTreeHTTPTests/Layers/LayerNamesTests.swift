@@ -50,7 +50,7 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     NamedLayer(Route()), NamedLayer(Resume()), NamedLayer(ModifyRequest { _ in }),
     NamedLayer(BearerAuth(try! BearerToken("token"))),
     NamedLayer(Timeout()), NamedLayer(CircuitBreaker()), NamedLayer(Hedge()),
-    NamedLayer(HTTPRecorder()), NamedLayer(JSONCoders()),
+    NamedLayer(HTTPRecorder()), NamedLayer(JSONCoders()), NamedLayer(CompressBodies()),
   ]
 
   private static var oauth2: OAuth2 {

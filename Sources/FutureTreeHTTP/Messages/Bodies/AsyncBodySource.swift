@@ -11,7 +11,11 @@ struct AsyncBodySource: Sendable {
 
   /// Creates a source with the bytes of `source`, whose number is checked.
   init(_ source: AsyncBodySource, length: BodyLength) {
-    open = { CheckedReader(source.open(), length) }
+    self.init { CheckedReader(source.open(), length) }
+  }
+
+  init(open: @escaping @Sendable () -> any AsyncBodyReader) {
+    self.open = open
   }
 }
 

@@ -1,7 +1,7 @@
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 
 #define _GNU_SOURCE
-#include "CDecoders.h"
+#include "CCodings.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -42,7 +42,11 @@ static struct {
   int (*inflateInit2_)(ZStream *, int, const char *, int);
   int (*inflate)(ZStream *, int);
   int (*inflateEnd)(ZStream *);
+  int (*deflateInit2_)(ZStream *, int, int, int, int, int, const char *, int);
+  int (*deflate)(ZStream *, int);
+  int (*deflateEnd)(ZStream *);
   bool is_available;
+  bool can_encode;
 } zlib;
 
 static struct {
@@ -66,8 +70,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #define FIND(table, name) (*(void **)&table.name = dlsym(library, #name))
 
 static void load(void) {
+#if defined(__APPLE__)
+  void *library = dlopen("/usr/lib/libz.1.dylib", RTLD_NOW | RTLD_LOCAL);
+#else
   void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+#endif
   zlib.is_available = library && FIND(zlib, inflateInit2_) && FIND(zlib, inflate) && FIND(zlib, inflateEnd);
+  zlib.can_encode = library && FIND(zlib, deflateInit2_) && FIND(zlib, deflate) && FIND(zlib, deflateEnd);
   library = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
   brotli.is_available = library && FIND(brotli, BrotliDecoderCreateInstance)
     && FIND(brotli, BrotliDecoderDecompressStream) && FIND(brotli, BrotliDecoderDestroyInstance);
@@ -124,32 +133,34 @@ CDecoder *cdecoder_create(CDecoderKind kind) {
   return NULL;
 }
 
-static CDecoderState inflate_part(
-  CDecoder *decoder, const uint8_t *input, size_t *inputLength, uint8_t *output, size_t *outputLength) {
-  ZStream *stream = &decoder->stream;
+// Calls `inflate` or `deflate`, and subtracts what was used from the lengths.
+static CCodingState advance(
+  int (*function)(ZStream *, int), int flush, ZStream *stream, const uint8_t *input, size_t *inputLength, uint8_t *output,
+  size_t *outputLength) {
   unsigned int inputCount = *inputLength > UINT_MAX ? UINT_MAX : (unsigned int)*inputLength;
   unsigned int outputCount = *outputLength > UINT_MAX ? UINT_MAX : (unsigned int)*outputLength;
   stream->next_in = input;
   stream->avail_in = inputCount;
   stream->next_out = output;
   stream->avail_out = outputCount;
-  int result = zlib.inflate(stream, 0);
+  int result = function(stream, flush);
   *inputLength -= inputCount - stream->avail_in;
   *outputLength -= outputCount - stream->avail_out;
-  if (result == 1) return CDecoderEnded;
-  return result == 0 || result == -5 /* no progress */ ? CDecoderContinues : CDecoderFailed;
+  if (result == 1) return CCodingEnded;
+  return result == 0 || result == -5 /* no progress */ ? CCodingContinues : CCodingFailed;
 }
 
-CDecoderState cdecoder_decode(
+CCodingState cdecoder_decode(
   CDecoder *decoder, const uint8_t *input, size_t *inputLength, uint8_t *output, size_t *outputLength) {
   switch (decoder->kind) {
     case CDecoderGzip:
     case CDecoderZlib:
-    case CDecoderDeflate: return inflate_part(decoder, input, inputLength, output, outputLength);
+    case CDecoderDeflate:
+      return advance(zlib.inflate, 0, &decoder->stream, input, inputLength, output, outputLength);
     case CDecoderBrotli: {
       int result = brotli.BrotliDecoderDecompressStream(
         decoder->state, inputLength, &input, outputLength, &output, NULL);
-      return result == 1 ? CDecoderEnded : result == 0 ? CDecoderFailed : CDecoderContinues;
+      return result == 1 ? CCodingEnded : result == 0 ? CCodingFailed : CCodingContinues;
     }
     case CDecoderZstandard: {
       ZstdInput from = {input, *inputLength, 0};
@@ -157,11 +168,11 @@ CDecoderState cdecoder_decode(
       size_t result = zstd.ZSTD_decompressStream(decoder->state, &to, &from);
       *inputLength -= from.position;
       *outputLength -= to.position;
-      if (zstd.ZSTD_isError(result)) return CDecoderFailed;
-      return result == 0 ? CDecoderEnded : CDecoderContinues;
+      if (zstd.ZSTD_isError(result)) return CCodingFailed;
+      return result == 0 ? CCodingEnded : CCodingContinues;
     }
   }
-  return CDecoderFailed;
+  return CCodingFailed;
 }
 
 void cdecoder_destroy(CDecoder *decoder) {
@@ -173,6 +184,30 @@ void cdecoder_destroy(CDecoder *decoder) {
     case CDecoderZstandard: zstd.ZSTD_freeDCtx(decoder->state); break;
   }
   free(decoder);
+}
+
+struct CEncoder {
+  ZStream stream;
+};
+
+CEncoder *cencoder_create(void) {
+  pthread_once(&once, load);
+  CEncoder *encoder = zlib.can_encode ? calloc(1, sizeof(CEncoder)) : NULL;
+  if (!encoder) return NULL;
+  // The default level, the only method, the largest window with the format of gzip, the default memory and strategy.
+  if (zlib.deflateInit2_(&encoder->stream, -1, 8, 15 + 16, 8, 0, "1", sizeof(ZStream)) == 0) return encoder;
+  free(encoder);
+  return NULL;
+}
+
+CCodingState cencoder_encode(
+  CEncoder *encoder, const uint8_t *input, size_t *inputLength, bool isLast, uint8_t *output, size_t *outputLength) {
+  return advance(zlib.deflate, isLast ? 4 : 0, &encoder->stream, input, inputLength, output, outputLength);
+}
+
+void cencoder_destroy(CEncoder *encoder) {
+  zlib.deflateEnd(&encoder->stream);
+  free(encoder);
 }
 
 #endif

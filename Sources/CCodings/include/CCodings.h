@@ -1,10 +1,10 @@
-// Decoders of content codings over the libraries of the system, which are found at run time: zlib, brotli and zstd. No header of
-// these libraries is needed.
+// Content codings over the libraries of the system, which are found at run time: zlib, brotli and zstd. No header of these libraries
+// is needed.
 
-#ifndef CDECODERS_H
-#define CDECODERS_H
+#ifndef CCODINGS_H
+#define CCODINGS_H
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@ typedef enum CDecoderKind : int {
   CDecoderZstandard,
 } CDecoderKind;
 
-typedef enum CDecoderState : int {
+typedef enum CCodingState : int {
   /// The input is used, or the output is full.
-  CDecoderContinues,
+  CCodingContinues,
   /// The encoded data has ended. Input can remain.
-  CDecoderEnded,
+  CCodingEnded,
   /// The data is invalid, or there is no memory.
-  CDecoderFailed,
-} CDecoderState;
+  CCodingFailed,
+} CCodingState;
 
 typedef struct CDecoder CDecoder;
 
@@ -38,10 +38,23 @@ bool cdecoder_is_available(CDecoderKind kind);
 CDecoder *cdecoder_create(CDecoderKind kind);
 
 /// Decodes as much as the input and the output allow, and subtracts what was used from their lengths.
-CDecoderState cdecoder_decode(
+CCodingState cdecoder_decode(
   CDecoder *decoder, const uint8_t *input, size_t *inputLength, uint8_t *output, size_t *outputLength);
 
 void cdecoder_destroy(CDecoder *decoder);
+
+/// An encoder of gzip (RFC 1952).
+typedef struct CEncoder CEncoder;
+
+/// Returns an encoder, or `NULL` if zlib was not found or there is no memory.
+CEncoder *cencoder_create(void);
+
+/// Encodes as much as the input and the output allow, and subtracts what was used from their lengths. After the last input, it is
+/// called until the encoded data has ended.
+CCodingState cencoder_encode(
+  CEncoder *encoder, const uint8_t *input, size_t *inputLength, bool isLast, uint8_t *output, size_t *outputLength);
+
+void cencoder_destroy(CEncoder *encoder);
 
 #endif
 
