@@ -32,7 +32,8 @@
       static let closeSocketData: Int32 = 10209, pinnedKey: Int32 = 10230, unixSocket: Int32 = 10231
       static let requestTarget: Int32 = 10266, beforeRequestData: Int32 = 10313
       static let noBody: Int32 = 44, upload: Int32 = 46, post: Int32 = 47, httpGet: Int32 = 80, sslVersion: Int32 = 32
-      static let freshConnection: Int32 = 74, httpVersion: Int32 = 84, cacheLifetimeOfNames: Int32 = 92
+      static let freshConnection: Int32 = 74, forbidsReuse: Int32 = 75, httpVersion: Int32 = 84
+      static let cacheLifetimeOfNames: Int32 = 92
       static let bufferSize: Int32 = 98, noSignal: Int32 = 99
       static let connectTimeout: Int32 = 156, transferDecoding: Int32 = 157, protocols: Int32 = 181
       static let pathAsIs: Int32 = 234, waitsForMultiplexing: Int32 = 237, suppressesConnectHeaders: Int32 = 265
@@ -143,6 +144,9 @@
       ccurl_easy_set_pointer(easy, Option.httpHeader, fields)
       ccurl_easy_set_pointer(easy, Option.resolve, addresses)
     }
+
+    /// Removes the field that was added first from the next sending of the request.
+    func removeFirstField() { ccurl_easy_set_pointer(easy, Option.httpHeader, fields?.pointee.next) }
 
     /// Pauses both directions, or ends the pauses of both.
     func pause(_ isPaused: Bool) { ccurl_easy_pause(easy, isPaused ? 1 | 4 : 0) }

@@ -34,7 +34,8 @@
   /// not be repeated (RFC 9110, section 9.2.2) or its body can be read only once.
   ///
   /// **Options.** `ResponseDelivery` delivers a body to a file or as a stream. `ProgressHandler` receives the progress.
-  /// `RequestTimeout` and `RequestIdleTimeout` limit the duration.
+  /// `RequestTimeout` and `RequestIdleTimeout` limit the duration. `InterimResponseHandler` receives interim responses. With
+  /// `RequestExpectation` the body waits for the consent of the server. Responses have their trailers.
   ///
   /// **Cancellation.** A cancellation request closes the connection. With HTTP/2, it resets the stream of the request. The future
   /// ends then (the rule *Confirmed cancellation*). With `.forceImmediately` the future ends at once.

@@ -46,6 +46,12 @@
     /// The result of libcurl, while its last bytes wait for the reader.
     private var heldResult: (code: Int32, text: String)?
     private var isAnsweredEarly = false
+    /// Whether the server refused the expectation of the request (417). libcurl then sends the request again without it.
+    private var isExpectationRefused = false
+    /// The number of sendings that the server refused with 417.
+    private var refusedCount = 0
+    /// Whether the final head arrived before the body was opened, which is not sent then.
+    private var isBodyWithheld = false
     private var hasEnded = false
     private var facts: CurlExchangeFacts?
 
@@ -149,6 +155,7 @@
       typealias Option = CurlHandle.Option
       let (method, body) = (request.method, request.body)
       var (hasAccept, hasType, hasEncoding) = (false, false, false)
+      if expectsContinue { handle.addField("Expect: 100-continue") }  // First: see `removeFirstField`.
       for field in request.headers {
         if field.isNamed("Accept") { hasAccept = true }
         if field.isNamed("Content-Type") { hasType = true }
@@ -182,12 +189,21 @@
 
     /// - Returns: Whether the transfer continues.
     func receivedLine(_ line: UnsafeRawBufferPointer) -> Bool {
+      if isExpectationRefused, line.starts(with: "HTTP/".utf8) {
+        isExpectationRefused = false
+        head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
+      }
       switch head.read(line) {
       case .none: break
       case .invalid(let text):
         fault = HTTPError(
           .invalidResponse, "The response from \(url.host):\(url.port) is not HTTP. \(text) Check the port.")
         return false
+      case .head(let status, _) where status.code == 417 && expectsContinue && refusedCount == 0:
+        isExpectationRefused = true
+        refusedCount = 1
+        handle?.removeFirstField()
+        handle?.set(CurlHandle.Option.forbidsReuse, true)  // The server may still wait for the body.
       case .head(let status, let fields):
         guard !status.isInformational, !request.method.isHead, !status.hasNoBody else {
           if !status.isInformational { remaining = 0 }
@@ -220,6 +236,7 @@
 
     /// - Returns: Whether the transfer continues.
     func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      guard !isExpectationRefused else { return true }
       let wasPaused = isPaused
       do throws(HTTPError) {
         if chunked == nil {
@@ -280,7 +297,8 @@
 
     /// Stops sending if the server has answered before the request was sent.
     private func checkIsAnsweredEarly() {
-      guard let upload, !isAnsweredEarly, head.hasEnded, remaining == 0 || chunked?.hasEnded == true, !upload.isSent
+      guard upload.map({ !$0.isSent }) ?? isBodyWithheld, !isAnsweredEarly, head.hasEnded,
+        remaining == 0 || chunked?.hasEnded == true
       else {
         return
       }
@@ -292,6 +310,11 @@
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> CurlHandle.Sent {
       guard isWanted else { return .stop }
+      if expectsContinue, head.hasEnded, remaining != nil || chunked != nil {
+        isBodyWithheld = true
+        checkIsAnsweredEarly()
+        return .pause
+      }
       let upload =
         upload
         ?? CurlUpload(request.body, length: exchange.bodyLength) { [engine, weak self] in
@@ -311,11 +334,14 @@
       }
     }
 
+    /// Whether the request waits for the consent of the server: nothing of its body was read.
+    private var expectsContinue: Bool { upload == nil && request.expectsContinue && !request.body.isEmpty }
+
     private var isIdempotent: Bool { request.method.inUpperCase.isIdempotent }
 
     /// - Returns: Whether the body can be sent again from its beginning.
     func rewind() -> Bool {
-      guard mayRepeat(hasReadBody: true) else { return false }
+      guard isExpectationRefused || mayRepeat(hasReadBody: upload != nil) else { return false }
       if let upload {
         upload.stop()
         released.append(upload.released)
@@ -333,13 +359,13 @@
     /// - Returns: Whether the request may be sent.
     func beforeRequest(to peer: String) -> Bool {
       sendCount += 1
-      return isWanted && (sendCount == 1 || mayRepeat())
+      return isWanted && (sendCount == 1 + refusedCount || mayRepeat())
     }
 
     /// - Returns: Whether a connection may be opened.
     func beforeConnection() -> Bool {
       // Something was sent on another connection before.
-      handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
+      isExpectationRefused || handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
     }
 
     func openedSocket(_ descriptor: Int32) { loop?.opened(descriptor) }
@@ -392,8 +418,16 @@
 
     private func end(_ code: Int32, _ text: String) -> HTTPExchange.End {
       if let fault { return .failed(fault) }
+      if code == 0, isExpectationRefused {
+        return .failed(
+          HTTPError(
+            .transportFailed,
+            "The server refused the expectation of the request (417), which was not repeated. Set `expectsContinue` to false."
+          ))
+      }
       if code == 0, head.hasEnded, chunked?.hasEnded ?? true {
         do throws(HTTPError) { try decoder?.finish() } catch { return .failed(error) }
+        if !head.trailers.isEmpty { exchange.receiveTrailers(head.trailers) }
         return .completed
       }
       if !isWanted { return .stopped }

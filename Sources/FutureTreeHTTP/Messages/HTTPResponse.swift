@@ -32,6 +32,18 @@ public struct HTTPResponse: Sendable {
   public var headers: HTTPHeaders { parts.headers }
   /// The body, or the stream that it arrives in.
   public var content: Content { parts.content }
+  /// The trailer fields, which a server sends after the body, such as a digest of a body that it computes while it sends (RFC 9110,
+  /// section 6.5). Those of a stream are there when `transfer` has succeeded.
+  ///
+  /// ```swift
+  /// var count = 0
+  /// for try await chunk in response.bodyStream { count += chunk.count }
+  /// let isWhole = response.trailers["X-Count"] == "\(count)"
+  /// ```
+  ///
+  /// Trailer fields are never merged into `headers`: a field that frames a message, or authenticates one, has no meaning here.
+  /// `CurlLoader` delivers them. `URLSession` and AsyncHTTPClient drop them, and so does a cache.
+  public var trailers: HTTPHeaders { stream?.trailers ?? parts.trailers }
   /// What the headers do not show.
   package var marks: Marks { parts.marks }
 
@@ -56,12 +68,15 @@ public struct HTTPResponse: Sendable {
     let status: HTTPStatus
     let headers: HTTPHeaders
     let content: Content
+    let trailers: HTTPHeaders
     let marks: Marks
 
     init(
-      _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content, _ marks: Marks
+      _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content,
+      _ trailers: HTTPHeaders, _ marks: Marks
     ) {
       self.marks = marks
+      self.trailers = trailers
       self.request = request
       self.status = status
       self.headers = headers
@@ -126,30 +141,44 @@ public struct HTTPResponse: Sendable {
   }
 
   /// Creates a response, for custom loaders and for tests.
-  public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()) {
-    self.init(to: request, status: status, headers: headers, content: .data(body))
+  public init(
+    to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data(),
+    trailers: HTTPHeaders = HTTPHeaders()
+  ) {
+    self.init(to: request, status: status, headers: headers, content: .data(body), trailers: trailers)
   }
 
   /// Creates a response with a body in memory, in a file or in a stream, for custom loaders and for tests.
-  public init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content) {
-    self.init(to: request, status: status, headers: headers, content: content, marks: [])
+  ///
+  /// The trailer fields of a stream are those of its writer: see `HTTPBodyWriter.finish(trailers:)`.
+  public init(
+    to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders = HTTPHeaders(), content: Content,
+    trailers: HTTPHeaders = HTTPHeaders()
+  ) {
+    self.init(to: request, status: status, headers: headers, content: content, trailers: trailers, marks: [])
   }
 
-  package init(to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content, marks: Marks) {
-    parts = Parts(request, status, headers, content, marks)
+  package init(
+    to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content,
+    trailers: HTTPHeaders = HTTPHeaders(), marks: Marks
+  ) {
+    parts = Parts(request, status, headers, content, trailers, marks)
   }
 
   /// Returns the same response, to another request.
   package func answering(_ request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
+    HTTPResponse(
+      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
   }
 
   package func replacingHeaders(_ headers: HTTPHeaders) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
+    HTTPResponse(
+      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
   }
 
   package func replacingContent(_ content: Content) -> HTTPResponse {
-    HTTPResponse(to: request, status: status, headers: headers, content: content, marks: marks)
+    HTTPResponse(
+      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
   }
 }
 
@@ -158,7 +187,8 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
   public var description: String { "\(request): \(status), \(content)" }
 
   public var customMirror: Mirror {
-    Mirror(self, children: ["response": description, "headers": headers], displayStyle: .struct)
+    Mirror(
+      self, children: ["response": description, "headers": headers, "trailers": trailers], displayStyle: .struct)
   }
 }
 

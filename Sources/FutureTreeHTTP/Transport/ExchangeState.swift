@@ -18,8 +18,9 @@ struct ExchangeState {
     case none
     /// Stop the transport, and wait for it.
     case stop
-    /// Pass the reported data to the receiver and the progress to its handler, outside the lock. Then call `worked`.
-    case work(sent: HTTPProgress.Part)
+    /// Pass the reported data to the receiver and the progress, unless it is `nil`, to its handler, outside the lock. Then call
+    /// `worked`.
+    case work(sent: HTTPProgress.Part?)
     /// Complete the load with the response, whose body is a stream.
     case deliver
     /// The transfer has ended. Stop the transport if it has not ended.
@@ -128,6 +129,20 @@ extension ExchangeState {
     return receive()
   }
 
+  /// Registers a head that the final response follows.
+  mutating func interimArrived(now: Duration = .zero) -> Action {
+    guard !hasEnded else { return .none }
+    lastActivity = now
+    return isCancelAsked ? .none : work(reportsProgress: false)
+  }
+
+  /// Registers the fields after the body. They belong to a response that is received whole after a cancellation request.
+  mutating func trailersArrived(now: Duration = .zero) -> Action {
+    guard !hasEnded else { return .none }
+    lastActivity = now
+    return hasDropped ? .none : work(reportsProgress: false)
+  }
+
   mutating func dataArrived(now: Duration = .zero) -> Action {
     guard !hasEnded else { return .none }
     lastActivity = now
@@ -192,9 +207,9 @@ extension ExchangeState {
     return .deliver
   }
 
-  private mutating func work() -> Action {
+  private mutating func work(reportsProgress: Bool = true) -> Action {
     isWorking = true
-    return .work(sent: sent)
+    return .work(sent: reportsProgress ? sent : nil)
   }
 
   private mutating func fail(_ code: HTTPError.Code, _ message: String) -> Action {

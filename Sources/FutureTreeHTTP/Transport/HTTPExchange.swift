@@ -261,10 +261,10 @@ extension HTTPExchange {
 
   /// Performs the work, and reports the progress.
   private func perform(
-    _ work: Work, _ sent: HTTPProgress.Part
+    _ work: Work, _ sent: HTTPProgress.Part?
   ) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
     let (response, part) = try received.pass(work)
-    guard let onProgress else { return (response, part) }
+    guard let onProgress, let sent else { return (response, part) }
     let transfer = received.writer?.transfer.isCompleted
     if !(transfer ?? future?.isCompleted ?? true) { onProgress(HTTPProgress(sent: sent, received: part)) }
     return (response, part)
@@ -301,14 +301,27 @@ extension HTTPExchange {
 extension HTTPExchange {
   /// Reports the head of a response.
   ///
-  /// The status 101 fails the load with the code `invalidResponse`. Other informational heads (100 to 199) are ignored, because
-  /// the final response follows.
+  /// The status 101 fails the load with the code `invalidResponse`. Other informational heads (100 to 199) are passed to the
+  /// `InterimResponseHandler` of the request, and the final response follows.
   ///
   /// - Parameters:
   ///   - status: The status code.
   ///   - fields: The header fields in order, as received.
   public func receiveHead(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>) {
+    guard !status.isInformational || status.code == 101 else { return receiveInterim(status, fields) }
     receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
+  }
+
+  /// The closure is called as work on the response, so that the load does not end during the call.
+  private func receiveInterim(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>) {
+    let now = now
+    let onInterim = request[option: InterimResponseHandler.self]
+    act { [request] _ throws(HTTPError) in
+      onInterim?(HTTPResponse(to: request, status: status, headers: ResponseReceiver.headers(of: fields).headers))
+      return nil
+    } _: {
+      $0.interimArrived(now: now)
+    }
   }
 
   func receiveHead(_ status: HTTPStatus, _ work: Work) {
@@ -344,6 +357,17 @@ extension HTTPExchange {
       }
     }
     return room
+  }
+
+  /// Reports the fields after the body. Call it before the end.
+  public func receiveTrailers(_ fields: some Sequence<(name: String, value: String)>) {
+    let now = now
+    act { receiver throws(HTTPError) in
+      receiver.receiveTrailers(fields)
+      return nil
+    } _: {
+      $0.trailersArrived(now: now)
+    }
   }
 
   /// Reports that `count` bytes of the request's body have been sent in total.

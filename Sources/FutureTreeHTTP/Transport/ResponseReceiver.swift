@@ -68,6 +68,7 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   private let limits: (transport: Int, request: Int?)
   private let decoding: Decoding
   private var head: (status: HTTPStatus, headers: HTTPHeaders, marks: HTTPResponse.Marks)?
+  private var trailers = HTTPHeaders()
   private var body = Data()
   /// Whether the body is delivered in the place that the request specifies, and not in memory.
   private var isElsewhere = false
@@ -131,15 +132,7 @@ extension ResponseReceiver {
     guard head == nil else {
       throw fault(.invalidResponse, "The transport delivered two heads of one response. Load again.")
     }
-    var headers = HTTPHeaders()
-    var omitted: Set<String> = []
-    for (name, value) in fields {
-      if let field = Self.field(name, FieldSyntax.trimmed(value)) {
-        headers.add(field)
-      } else {
-        omitted.insert(name.lowercased())
-      }
-    }
+    let (headers, omitted) = Self.headers(of: fields)
     head = (status, headers, omitted.contains("location") ? .hidesLocation : [])
     guard !request.method.isHead, !status.hasNoBody else {
       received.total = 0
@@ -177,6 +170,29 @@ extension ResponseReceiver {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     guard !returnedFields.contains(name.lowercased()) else { return String(decoding: bytes, as: UTF8.self) }
     return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+
+  /// Returns the fields, and the lowercase names of those that are omitted.
+  static func headers(
+    of fields: some Sequence<(name: String, value: String)>
+  ) -> (headers: HTTPHeaders, omitted: Set<String>) {
+    var headers = HTTPHeaders()
+    var omitted: Set<String> = []
+    for (name, value) in fields {
+      if let field = field(name, FieldSyntax.trimmed(value)) {
+        headers.add(field)
+      } else {
+        omitted.insert(name.lowercased())
+      }
+    }
+    return (headers, omitted)
+  }
+
+  /// Receives the fields after the body. The fields that a head would omit are omitted here too.
+  ///
+  /// - Complexity: O(n) in the number of fields.
+  public mutating func receiveTrailers(_ fields: some Sequence<(name: String, value: String)>) {
+    trailers.add(contentsOf: Self.headers(of: fields).headers)
   }
 
   /// Returns a field as it was received, or `nil` if it is omitted.
@@ -248,7 +264,7 @@ extension ResponseReceiver {
       if let length = received.total, length != received.completed {
         throw fault(.truncatedBody, "The body ended after \(received.completed) of \(length) bytes. Load again.")
       }
-      writer?.finish()
+      writer?.finish(trailers: trailers)
       guard let file, let destination else { return response }
       do throws(HTTPError) { try file.commit() } catch { throw error.naming(request) }
       return self.response(.file(destination, size: file.size))!
@@ -276,7 +292,8 @@ extension ResponseReceiver {
   private func response(_ content: HTTPResponse.Content) -> HTTPResponse? {
     head.map { head in
       HTTPResponse(
-        to: request, status: head.status, headers: head.headers, content: content, marks: head.marks)
+        to: request, status: head.status, headers: head.headers, content: content, trailers: trailers, marks: head.marks
+      )
     }
   }
 
@@ -307,6 +324,7 @@ extension HTTPResponse {
     var receiver = try ResponseReceiver(for: request, maximumSize: .max, deliversStreams: true)
     guard let response = try receiver.receiveHead(status, headers.map { ($0.name, $0.value) }) else {
       if !body.isEmpty { try receiver.receive(body) }
+      receiver.receiveTrailers(trailers.map { ($0.name, $0.value) })
       return try receiver.finish()
     }
     // An error after the head is an error of the stream.
@@ -316,6 +334,7 @@ extension HTTPResponse {
       receiver.fail(error)
       return response
     }
+    receiver.receiveTrailers(trailers.map { ($0.name, $0.value) })
     _ = try? receiver.finish()
     return response
   }

@@ -328,7 +328,7 @@ extension HTTPResponse {
     var headers = headers
     headers.remove("Content-Range")
     try headers.set("Content-Length", String(size))
-    return HTTPResponse(to: request, status: .ok, headers: headers, content: .file(url, size: size))
+    return HTTPResponse(to: request, status: .ok, headers: headers, content: .file(url, size: size), trailers: trailers)
   }
 }
 

@@ -61,10 +61,12 @@ final class ResumedBody: Sendable {
     do {
       // The transport reports the progress of the first transfer.
       var result = await copy(first, &state, onProgress: nil)
+      var last = first
       while let stream = try await rest(after: result, &state) {
         result = await copy(stream, &state, onProgress: request[option: ProgressHandler.self])
+        last = stream
       }
-      writer.finish()
+      writer.finish(trailers: last.trailers)
     } catch let cancelled as FutureCancelled {
       writer.end(.cancelled(cancelled.reason))
     } catch {

@@ -96,13 +96,14 @@ extension HeldStream {
 
   /// Ends the body: it is whole.
   ///
+  /// - Parameter trailers: The fields after the body.
   /// - Returns: `false` if the load has not begun, or if the body has ended before.
   @discardableResult
-  public func finish() -> Bool {
+  public func finish(trailers: HTTPHeaders = HTTPHeaders()) -> Bool {
     end { writer in
-      writer.finish()
+      writer.finish(trailers: trailers)
     } buffered: { promise, request, body in
-      let response = HTTPResponse(to: request, status: status, headers: headers, body: body)
+      let response = HTTPResponse(to: request, status: status, headers: headers, body: body, trailers: trailers)
       return promise.complete(.completeUsing(Future.attempt { .succeeded(try response.delivered(for: request)) }))
     }
   }

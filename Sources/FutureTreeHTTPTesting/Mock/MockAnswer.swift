@@ -36,11 +36,12 @@ public struct MockAnswer: Sendable {
 // MARK: - Answers
 
 extension MockAnswer {
-  /// Responds with a status, headers and a body.
+  /// Responds with a status, headers, a body, and the fields after it.
   public static func respond(
-    status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()
+    status: HTTPStatus = .ok, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data(),
+    trailers: HTTPHeaders = HTTPHeaders()
   ) -> MockAnswer {
-    make { HTTPResponse(to: $0, status: status, headers: headers, body: body) }
+    make { HTTPResponse(to: $0, status: status, headers: headers, body: body, trailers: trailers) }
   }
 
   /// Responds with a status and no body.

@@ -174,8 +174,15 @@ import TestSupport
 
     // MARK: - Messages
 
-    @Test("Interim responses and trailers are facts of the exchange")
+    @Test("Interim responses and trailers are delivered, and are facts of the exchange")
     func early() async throws {
+      let links = Locked<[String?]>([])
+      var request = try HTTPRequest(servers.early)
+      request.onInterimResponse = { response in links.withLock { $0.append(response.headers["Link"]) } }
+      let response = try await self.loader().load(request).value
+      expectEqual(links.value, ["</style.css>; rel=preload"])
+      expectEqual(response.trailers["X-Checksum"], "abc")
+
       let facts = Locked<[CurlExchangeFacts]>([])
       let loader = loader { $0.onExchange = { exchange in facts.withLock { $0.append(exchange) } } }
 

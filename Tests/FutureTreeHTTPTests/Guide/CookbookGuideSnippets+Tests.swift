@@ -101,6 +101,23 @@ extension FeedTests {
 }
 // end
 
+// guide largeBodyTest
+extension FeedTests {
+  @Test("A log is sent in gzip, after the consent of the server")
+  func log() async throws {
+    mock.on("/logs/today", .status(.created))
+    let log = URL.temporaryDirectory.appending(path: "\(UUID()).log")
+    try Data(repeating: 65, count: 4_096).write(to: log)
+
+    _ = try await api.send(log: log).value
+
+    let request = try #require(mock.requests.last)
+    #expect(request.headers["Content-Encoding"] == "gzip" && request.expectsContinue)
+    try FileManager.default.removeItem(at: log)
+  }
+}
+// end
+
 // guide downloadTest
 extension FeedTests {
   @Test("A download reports the fraction that was received")

@@ -118,6 +118,20 @@ extension FeedAPI {
 }
 // end
 
+// guide largeBody
+extension FeedAPI {
+  /// Sends a log in gzip, as soon as the server agrees to receive it.
+  func send(log: URL) -> Future<HTTPResponse> {
+    (CompressBodies() --> http).load {
+      var request = try HTTPRequest(.put, to: "logs/today")
+      request.body = .file(log, contentType: "text/plain")
+      request.expectsContinue = true
+      return request
+    }
+  }
+}
+// end
+
 // guide download
 extension FeedAPI {
   func downloadFilm(_ id: Int, to file: URL, showing bar: ProgressBar) -> Future<HTTPResponse> {

@@ -39,6 +39,22 @@ struct StreamingGuideSnippets {
     #expect(await response.transfer.outcome.ending == .succeeded)
   }
 
+  @Test("The fields after a body are read")
+  func trailers() async throws {
+    let (mock, id) = (MockLoader(), 7)
+    mock.on("/films/7", .respond(body: Data("a film".utf8), trailers: try HTTPHeaders(["X-Count": "6"])))
+    let api = ApplyEnvironment(environment) --> mock
+
+    // guide trailers
+    let response = try await api.stream("films/\(id)").value
+    var count = 0
+    for try await chunk in response.bodyStream { count += chunk.count }
+    let isWhole = response.trailers["X-Count"] == "\(count)"
+    // end
+
+    #expect(isWhole)
+  }
+
   @Test("A body is resumed")
   func resume() async throws {
     let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 6\r\n\r\na f"

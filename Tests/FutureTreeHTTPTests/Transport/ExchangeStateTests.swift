@@ -10,7 +10,7 @@ import Testing
     switch action {
     case .none: "none"
     case .stop: "stop"
-    case .work(let sent): "work \(sent.completed)"
+    case .work(let sent): sent.map { "work \($0.completed)" } ?? "work"
     case .deliver: "deliver"
     case .end(.received, _): "received"
     case .end(.failure(let error), let stops): "\(error.code)\(stops ? ", stop" : "")"

@@ -14,6 +14,7 @@ final class BodyPipe: Sendable {
     var stop = Stop.unknown
     /// Copies of all bytes, such as that of a cache.
     var copies: [BodyCopy] = []
+    var trailers = HTTPHeaders()
   }
 
   /// How the transport is stopped.
@@ -48,6 +49,8 @@ final class BodyPipe: Sendable {
   var hasRoom: Bool { guarded.withLock { $0.state.hasRoom } }
 
   var isAwaited: Bool { guarded.withLock { $0.state.isAwaited } }
+
+  var trailers: HTTPHeaders { guarded.withLock { $0.trailers } }
 
   var hasUnread: Bool { guarded.withLock { $0.state.hasUnread } }
 
@@ -121,8 +124,12 @@ extension BodyPipe {
   }
 
   /// - Returns: Whether the transfer was in flight.
-  func transportEnded(_ outcome: Outcome<Void>) -> Bool {
-    act { $0.transportEnded(outcome) }
+  func transportEnded(_ outcome: Outcome<Void>, trailers: HTTPHeaders = HTTPHeaders()) -> Bool {
+    perform { guarded in
+      // Before the transfer completes.
+      if guarded.state.end == nil { guarded.trailers = trailers }
+      return guarded.state.transportEnded(outcome)
+    }
   }
 
   func fail(_ error: HTTPError) {

@@ -74,6 +74,9 @@ public final class HTTPBodyStream: AsyncSequence, Sendable {
     }
   }
 
+  /// The trailer fields. Empty until `transfer` has succeeded, and for a body that is in memory or in a file.
+  package var trailers: HTTPHeaders { pipe?.trailers ?? HTTPHeaders() }
+
   /// The connection to the transport. `nil` for a body that is in memory or in a file.
   var pipe: BodyPipe? {
     if case .stream(let pipe, _) = source { pipe } else { nil }

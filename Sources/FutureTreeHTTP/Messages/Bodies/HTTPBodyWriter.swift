@@ -47,10 +47,11 @@ public final class HTTPBodyWriter: Sendable {
 
   /// Ends the body successfully: it is whole.
   ///
+  /// - Parameter trailers: The fields after the body, which are `HTTPResponse.trailers` from now on. Defaults to none.
   /// - Returns: `false` if the transfer has ended before.
   @discardableResult
-  public func finish() -> Bool {
-    end(.success(()))
+  public func finish(trailers: HTTPHeaders = HTTPHeaders()) -> Bool {
+    pipe.transportEnded(.success(()), trailers: trailers)
   }
 
   /// Ends the body with an error, after the bytes that were written. If the transfer was asked to cancel, it completes as
