@@ -19,7 +19,8 @@ let package = Package(
     .target(name: "CryptoKit", dependencies: ["OpenCombine"]),
     // Links to the sources of the package.
     .target(name: "FutureTree", dependencies: ["Combine", "Darwin"]),
-    .target(name: "FutureTreeHTTP", dependencies: ["FutureTree", "Security"], exclude: ["Sources/Curl"]),
+    .target(name: "CCodings"),
+    .target(name: "FutureTreeHTTP", dependencies: ["CCodings", "FutureTree", "Security"], exclude: ["Sources/Curl"]),
     .target(name: "FutureTreeOAuth2", dependencies: ["CryptoKit", "FutureTree", "FutureTreeHTTP"]),
     .target(name: "FutureTreePictures", dependencies: ["FutureTree"]),
     .target(name: "FutureTreeHTTPStore", dependencies: ["FutureTree", "FutureTreeHTTP"]),
