@@ -49,7 +49,7 @@ public struct PublicSuffixes: Sendable {
 
   private static func ascii(_ domain: Substring) -> Substring? {
     guard !domain.utf8.allSatisfy({ $0 < 0x80 }) else { return domain.lowercased()[...] }
-    return URLComponents(string: "http://\(domain)/")?.encodedHost.map { $0[...] }
+    return InternationalHost.ascii(domain).map { $0[...] }
   }
 
   /// Returns whether no cookie may be set for a domain.

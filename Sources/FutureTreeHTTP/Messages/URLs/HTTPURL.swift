@@ -7,8 +7,9 @@ import Foundation
 /// url.host  // "example.com"
 /// ```
 ///
-/// URLs are parsed strictly and sent as written, except that dot segments are resolved (RFC 3986, section 5.2.4), and that
-/// brackets and bars in the query are percent-encoded: `filter[name]=a|b`. Parts that parsers interpret differently are refused,
+/// URLs are parsed strictly and sent as written, except that dot segments are resolved (RFC 3986, section 5.2.4), that an
+/// international host is converted to Punycode by the platform (UTS 46), and that brackets and bars in the query are
+/// percent-encoded: `filter[name]=a|b`. Parts that parsers interpret differently are refused,
 /// because a check of the URL and the connection must refer to the same host. These are user information, backslashes, percent
 /// signs and control bytes in a host, numeric hosts that are not four decimal bytes, and encoded dot segments. For text that a
 /// server sent, use `resolving(received:)`.
@@ -185,7 +186,7 @@ extension HTTPURL {
       }
       guard label.utf8.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || $0 == 0x2D || $0 == 0x5F }) else {
         throw refused(
-          "has a host with an invalid character. Use letters, digits, hyphens, and Punycode for other characters")
+          "has a host with a character that no host can have. Use letters, digits and hyphens")
       }
       guard label.utf8.first != 0x2D, label.utf8.last != 0x2D else {
         throw refused("has a host with a label that begins or ends with a hyphen. Remove the hyphen")
@@ -239,7 +240,8 @@ extension HTTPURL {
   ///
   /// - Parameters:
   ///   - scheme: The scheme. Defaults to `https`.
-  ///   - host: A name, an IPv4 address with four decimal bytes, or an IPv6 address in brackets. It is not encoded.
+  ///   - host: A name, an IPv4 address with four decimal bytes, or an IPv6 address in brackets. An international name is converted
+  ///     to Punycode.
   ///   - port: The port. `nil` selects the default port of the scheme.
   ///   - segments: The segments of the path, in order.
   ///   - query: Names and values in order. A name without a value has no `=`.
@@ -250,7 +252,7 @@ extension HTTPURL {
     scheme: Scheme = .https, host: String, port: UInt16? = nil, path segments: [String] = [],
     query: NameValuePairs<String?> = []
   ) throws(HTTPError) {
-    let (name, portInHost) = try HTTPURL.split(host[...])
+    let (name, portInHost) = try HTTPURL.split((InternationalHost.ascii(host) ?? host)[...])
     guard portInHost == nil else {
       throw HTTPError(.invalidURL, "The host of the URL contains a port. Pass the port as the parameter `port`.")
     }
@@ -311,7 +313,7 @@ extension HTTPURL {
   /// both ends are removed. The fragment is dropped.
   ///
   /// The scheme and the host are parsed as strictly as in `init(_:)`, so that all programs that read the reference connect
-  /// to the same host. A backslash next to the host and user information are refused. The guide <doc:Policies> lists all
+  /// to the same host. An international host is refused, because parsers convert such hosts in different ways. A backslash next to the host and user information are refused. The guide <doc:Policies> lists all
   /// refused forms.
   ///
   /// - Returns: A URL that `init(_:)` accepts. It can have another origin.

@@ -10,11 +10,12 @@ struct URLReference {
   let path: Substring
   let query: Substring?
 
-  /// Splits text that a program writes. In the query, brackets and bars are percent-encoded: many APIs use them, and they have one
+  /// Splits text that a program writes. An international host is converted to ASCII. In the query, brackets and bars are percent-encoded: many APIs use them, and they have one
   /// meaning there.
   ///
   /// - Throws: `HTTPError` with the code `invalidURL` for other bytes that are not allowed in a URL.
   init(_ text: String, _ noun: String = "The URL") throws(HTTPError) {
+    let text = InternationalHost.converted(text)
     var isInQuery = false
     for (offset, byte) in text.utf8.enumerated() {
       if byte == UInt8(ascii: "?") { isInQuery = true }
@@ -157,7 +158,7 @@ struct URLReference {
     (1...2).contains(segment.count) && segment.allSatisfy { $0 == 0x2E }
   }
 
-  private static func isScheme(_ text: Substring) -> Bool {
+  static func isScheme(_ text: Substring) -> Bool {
     guard let first = text.utf8.first, ASCII.isLetter(first) else { return false }
     return text.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) }
   }

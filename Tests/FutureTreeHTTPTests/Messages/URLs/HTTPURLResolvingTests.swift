@@ -117,7 +117,10 @@ import Testing
         return parts[Int((state >> 33) % UInt64(parts.count))]
       }.joined()
       let url = try? base.resolving(received: reference)
-      if let strict = try? base.resolving(reference) { expectEqual(url, strict, "\(reference.debugDescription)") }
+      if let strict = try? base.resolving(reference) {
+        // An international host of a program is converted.
+        expectEqual(url, strict.host.contains("xn--") ? nil : strict, "\(reference.debugDescription)")
+      }
       guard let url else { continue }
       accepted += 1
       let again = try? HTTPURL(url.absoluteString)

@@ -58,12 +58,38 @@ import Testing
     }
   }
 
+  @Test(
+    "International hosts are converted to Punycode, and only they",
+    arguments: [
+      ("http://bücher.example", "http://xn--bcher-kva.example/"),
+      ("https://BÜCHER.Example:8443/a?b=c#u", "https://xn--bcher-kva.example:8443/a?b=c"),
+      ("http://www.例え.テスト/?q=http://ü", nil), ("http://www.例え.テスト/", "http://www.xn--r8jz45g.xn--zckzah/"),
+      ("http://xn--bcher-kva.example/", "http://xn--bcher-kva.example/"), ("http://a.example/bücher", nil),
+      ("http://a.example/?//bücher", nil), ("http://bu\u{308}cher.example/", "http://xn--bcher-kva.example/"),
+    ])
+  func international(text: String, expected: String?) throws {
+    expectEqual(try? HTTPURL(text).absoluteString, expected)
+    guard let expected else { return }
+    let host = try HTTPURL(expected).host
+    try expectEqual(HTTPURL("http://a.example").resolving("//\(host)/").host, host)
+    try expectEqual(HTTPRequest(text).url?.host, host)
+  }
+
+  @Test("A host of parts is converted, and a host that a server sent is refused")
+  func internationalParts() throws {
+    try expectEqual(HTTPURL(host: "bücher.example").host, "xn--bcher-kva.example")
+    #expect(throws: HTTPError.self) { try HTTPURL(host: "１２７.0.0.1") }
+    let base = try HTTPURL("http://a.example")
+    #expect(throws: HTTPError.self) { try base.resolving(received: "http://bücher.example/") }
+  }
+
   /// No list of arguments, because test runners print arguments, control bytes included.
   private static let refused = [
     "", "example.com", "/path", "ftp://example.com/", "file:///etc/passwd", "javascript:1", "http:/example.com",
     "http://", "http:///path", "http://user@example.com/", "http://user:secret@example.com/", "http://@example.com/",
     "http://127.0.0.1:1\\@localhost/", "http://ho%0Ast/", "http://ho%73t/", "http://１２７.0.0.1/",
-    "http://bücher.example/",
+    "http://bücher\u{FF0F}a/", "http://bü%41.example/", "http://bü@a/", "http://a\u{3002}b.example/",
+    "http://ＥＸＡＭＰＬＥ.com/", "http://\u{200D}/", "http://ü_\u{0}/", "http://\u{301}/",
     "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://127.1/", "http://127.0.0.01/",
     "http://1.2.3.4.5/", "http://256.0.0.1/", "http://1.2.3.4./", "http://a..b/", "http://.example/",
     "http://-a.example/",
