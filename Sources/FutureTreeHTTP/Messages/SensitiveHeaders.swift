@@ -61,8 +61,8 @@ extension HTTPRequest {
 }
 
 extension HTTPRequest {
-  /// Returns whether the value of this header field is a secret.
-  func isSensitive(header name: String) -> Bool {
+  /// Returns whether the value of a header field with this name is a secret: by its name, or by `sensitiveHeaders`.
+  public func isSensitive(header name: String) -> Bool {
     SensitiveHeaders.known.contains(name) || self.sensitiveHeaders.contains(name)
   }
 }
