@@ -201,8 +201,8 @@ CEncoder *cencoder_create(void) {
 }
 
 CCodingState cencoder_encode(
-  CEncoder *encoder, const uint8_t *input, size_t *inputLength, bool isLast, uint8_t *output, size_t *outputLength) {
-  return advance(zlib.deflate, isLast ? 4 : 0, &encoder->stream, input, inputLength, output, outputLength);
+  CEncoder *encoder, const uint8_t *input, size_t *inputLength, CEncoderFlush flush, uint8_t *output, size_t *outputLength) {
+  return advance(zlib.deflate, flush, &encoder->stream, input, inputLength, output, outputLength);
 }
 
 void cencoder_destroy(CEncoder *encoder) {

@@ -43,16 +43,24 @@ CCodingState cdecoder_decode(
 
 void cdecoder_destroy(CDecoder *decoder);
 
+/// What an encoder does with bytes that it has and that could be encoded better together with later ones. The numbers are those of zlib.
+typedef enum CEncoderFlush : int {
+  CEncoderKeeps = 0,
+  CEncoderFlushes = 2,
+  /// Encodes them, and ends the data.
+  CEncoderEnds = 4,
+} CEncoderFlush;
+
 /// An encoder of gzip (RFC 1952).
 typedef struct CEncoder CEncoder;
 
 /// Returns an encoder, or `NULL` if zlib was not found or there is no memory.
 CEncoder *cencoder_create(void);
 
-/// Encodes as much as the input and the output allow, and subtracts what was used from their lengths. After the last input, it is
-/// called until the encoded data has ended.
+/// Encodes as much as the input and the output allow, and subtracts what was used from their lengths. It is called until the
+/// input is used and the output is not full.
 CCodingState cencoder_encode(
-  CEncoder *encoder, const uint8_t *input, size_t *inputLength, bool isLast, uint8_t *output, size_t *outputLength);
+  CEncoder *encoder, const uint8_t *input, size_t *inputLength, CEncoderFlush flush, uint8_t *output, size_t *outputLength);
 
 void cencoder_destroy(CEncoder *encoder);
 

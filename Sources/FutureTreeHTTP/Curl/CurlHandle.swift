@@ -36,6 +36,7 @@
       static let cacheLifetimeOfNames: Int32 = 92
       static let bufferSize: Int32 = 98, noSignal: Int32 = 99
       static let connectTimeout: Int32 = 156, transferDecoding: Int32 = 157, protocols: Int32 = 181
+      static let expectTimeout: Int32 = 227
       static let pathAsIs: Int32 = 234, waitsForMultiplexing: Int32 = 237, suppressesConnectHeaders: Int32 = 265
       static let http09: Int32 = 285, quickExit: Int32 = 322, postSize: Int32 = 30120, uploadSize: Int32 = 30115
       static let writeFunction: Int32 = 20011, readFunction: Int32 = 20012, headerFunction: Int32 = 20079
@@ -144,9 +145,6 @@
       ccurl_easy_set_pointer(easy, Option.httpHeader, fields)
       ccurl_easy_set_pointer(easy, Option.resolve, addresses)
     }
-
-    /// Removes the field that was added first from the next sending of the request.
-    func removeFirstField() { ccurl_easy_set_pointer(easy, Option.httpHeader, fields?.pointee.next) }
 
     /// Pauses both directions, or ends the pauses of both.
     func pause(_ isPaused: Bool) { ccurl_easy_pause(easy, isPaused ? 1 | 4 : 0) }

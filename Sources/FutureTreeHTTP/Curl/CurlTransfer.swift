@@ -46,12 +46,10 @@
     /// The result of libcurl, while its last bytes wait for the reader.
     private var heldResult: (code: Int32, text: String)?
     private var isAnsweredEarly = false
-    /// Whether the server refused the expectation of the request (417). libcurl then sends the request again without it.
-    private var isExpectationRefused = false
-    /// The number of sendings that the server refused with 417.
-    private var refusedCount = 0
-    /// Whether the final head arrived before the body was opened, which is not sent then.
-    private var isBodyWithheld = false
+    /// A head with the status 417, until its body begins. libcurl drops the body if it sends the request again.
+    private var refusal: ResponseHead.Fields?
+    /// Whether libcurl was kept from sending a request again whose response has arrived.
+    private var isRepetitionStopped = false
     private var hasEnded = false
     private var facts: CurlExchangeFacts?
 
@@ -116,7 +114,7 @@
       handle.set(Option.http09, false)
       handle.set(Option.transferDecoding, false)  // `ChunkedBody` decides.
       handle.set(Option.suppressesConnectHeaders, true)
-      handle.set(Option.connectTimeout, 7 * 24 * 60 * 60 * 1000)  // The exchange has the time limits.
+      handle.set(Option.connectTimeout, CurlTransfer.longTime)  // The exchange has the time limits.
       handle.set(Option.bufferSize, isOneOfMany ? 1 << 14 : 1 << 17)
       setNames(handle, found)
       setConnection(handle)
@@ -155,7 +153,7 @@
       typealias Option = CurlHandle.Option
       let (method, body) = (request.method, request.body)
       var (hasAccept, hasType, hasEncoding) = (false, false, false)
-      if expectsContinue { handle.addField("Expect: 100-continue") }  // First: see `removeFirstField`.
+      if expectsContinue { handle.addField("Expect: 100-continue") }  // The first field with the name applies.
       for field in request.headers {
         if field.isNamed("Accept") { hasAccept = true }
         if field.isNamed("Content-Type") { hasType = true }
@@ -189,33 +187,33 @@
 
     /// - Returns: Whether the transfer continues.
     func receivedLine(_ line: UnsafeRawBufferPointer) -> Bool {
-      if isExpectationRefused, line.starts(with: "HTTP/".utf8) {
-        isExpectationRefused = false
-        head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
-      }
       switch head.read(line) {
       case .none: break
       case .invalid(let text):
         fault = HTTPError(
           .invalidResponse, "The response from \(url.host):\(url.port) is not HTTP. \(text) Check the port.")
         return false
-      case .head(let status, _) where status.code == 417 && expectsContinue && refusedCount == 0:
-        isExpectationRefused = true
-        refusedCount = 1
-        handle?.removeFirstField()
-        handle?.set(CurlHandle.Option.forbidsReuse, true)  // The server may still wait for the body.
       case .head(let status, let fields):
-        guard !status.isInformational, !request.method.isHead, !status.hasNoBody else {
-          if !status.isInformational { remaining = 0 }
-          exchange.receiveHead(status, fields)
-          checkIsAnsweredEarly()
-          return true
+        if head.hasEnded, expectsContinue { withholdBody() }
+        if status == CurlTransfer.expectationFailed, request.expectsContinue {
+          refusal = fields
+        } else {
+          received(status, fields)
         }
-        do throws(HTTPError) { try beginBody(fields) } catch { exchange.fail(error) }
-        exchange.receiveHead(status, fields)
-        checkIsAnsweredEarly()
       }
       return true
+    }
+
+    private static let expectationFailed = HTTPStatus(417)
+
+    private func received(_ status: HTTPStatus, _ fields: ResponseHead.Fields) {
+      if !status.isInformational, request.method.isHead || status.hasNoBody {
+        remaining = 0
+      } else if !status.isInformational {
+        do throws(HTTPError) { try beginBody(fields) } catch { exchange.fail(error) }
+      }
+      exchange.receiveHead(status, fields)
+      checkIsAnsweredEarly()
     }
 
     private func beginBody(_ fields: ResponseHead.Fields) throws(HTTPError) {
@@ -236,7 +234,7 @@
 
     /// - Returns: Whether the transfer continues.
     func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      guard !isExpectationRefused else { return true }
+      if let refusal = refusal.take() { received(CurlTransfer.expectationFailed, refusal) }
       let wasPaused = isPaused
       do throws(HTTPError) {
         if chunked == nil {
@@ -297,8 +295,7 @@
 
     /// Stops sending if the server has answered before the request was sent.
     private func checkIsAnsweredEarly() {
-      guard upload.map({ !$0.isSent }) ?? isBodyWithheld, !isAnsweredEarly, head.hasEnded,
-        remaining == 0 || chunked?.hasEnded == true
+      guard let upload, !isAnsweredEarly, head.hasEnded, remaining == 0 || chunked?.hasEnded == true, !upload.isSent
       else {
         return
       }
@@ -310,11 +307,6 @@
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> CurlHandle.Sent {
       guard isWanted else { return .stop }
-      if expectsContinue, head.hasEnded, remaining != nil || chunked != nil {
-        isBodyWithheld = true
-        checkIsAnsweredEarly()
-        return .pause
-      }
       let upload =
         upload
         ?? CurlUpload(request.body, length: exchange.bodyLength) { [engine, weak self] in
@@ -334,14 +326,27 @@
       }
     }
 
-    /// Whether the request waits for the consent of the server: nothing of its body was read.
-    private var expectsContinue: Bool { upload == nil && request.expectsContinue && !request.body.isEmpty }
+    /// Whether the request waits for the consent of the server: nothing of its body was read. Before 7.80, libcurl repeats requests that
+    /// it does not report: see `beforeRequest`.
+    private var expectsContinue: Bool {
+      upload == nil && request.expectsContinue && !request.body.isEmpty && exchange.bodyLength != 0
+        && library.isAtLeast(7, 80)
+    }
+
+    /// Keeps libcurl from sending the body, because the server has answered without consent.
+    private func withholdBody() {
+      handle?.set(CurlHandle.Option.expectTimeout, CurlTransfer.longTime)
+      // The server can still take what follows for the body. libcurl closes the connection only after some statuses.
+      if !head.isHTTP2 { handle?.set(CurlHandle.Option.forbidsReuse, true) }
+    }
+
+    private static let longTime = 7 * 24 * 60 * 60 * 1000
 
     private var isIdempotent: Bool { request.method.inUpperCase.isIdempotent }
 
     /// - Returns: Whether the body can be sent again from its beginning.
     func rewind() -> Bool {
-      guard isExpectationRefused || mayRepeat(hasReadBody: upload != nil) else { return false }
+      guard mayRepeat(hasReadBody: true) else { return false }
       if let upload {
         upload.stop()
         released.append(upload.released)
@@ -351,6 +356,11 @@
     }
 
     private func mayRepeat(hasReadBody: Bool = false) -> Bool {
+      // libcurl repeats a request whose expectation was refused (417), although its response is delivered.
+      guard !head.hasEnded else {
+        isRepetitionStopped = true
+        return false
+      }
       guard let reason = request.reasonNotToRepeat(hasReadBody: hasReadBody) else { return true }
       fault = reason
       return false
@@ -358,14 +368,15 @@
 
     /// - Returns: Whether the request may be sent.
     func beforeRequest(to peer: String) -> Bool {
+      guard isWanted, sendCount == 0 || mayRepeat() else { return false }
       sendCount += 1
-      return isWanted && (sendCount == 1 + refusedCount || mayRepeat())
+      return true
     }
 
     /// - Returns: Whether a connection may be opened.
     func beforeConnection() -> Bool {
       // Something was sent on another connection before.
-      isExpectationRefused || handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
+      handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
     }
 
     func openedSocket(_ descriptor: Int32) { loop?.opened(descriptor) }
@@ -418,14 +429,11 @@
 
     private func end(_ code: Int32, _ text: String) -> HTTPExchange.End {
       if let fault { return .failed(fault) }
-      if code == 0, isExpectationRefused {
-        return .failed(
-          HTTPError(
-            .transportFailed,
-            "The server refused the expectation of the request (417), which was not repeated. Set `expectsContinue` to false."
-          ))
+      if code == 0 || isRepetitionStopped, let fields = refusal.take() {
+        let framing = isRepetitionStopped ? BodyFraming.fields : []
+        received(CurlTransfer.expectationFailed, fields.filter { !framing.contains($0.name.lowercased()) })
       }
-      if code == 0, head.hasEnded, chunked?.hasEnded ?? true {
+      if code == 0 || isRepetitionStopped, head.hasEnded, chunked?.hasEnded ?? true {
         do throws(HTTPError) { try decoder?.finish() } catch { return .failed(error) }
         if !head.trailers.isEmpty { exchange.receiveTrailers(head.trailers) }
         return .completed

@@ -42,7 +42,8 @@ public struct HTTPResponse: Sendable {
   /// ```
   ///
   /// Trailer fields are never merged into `headers`: a field that frames a message, or authenticates one, has no meaning here.
-  /// `CurlLoader` delivers them. `URLSession` and AsyncHTTPClient drop them, and so does a cache.
+  /// `CurlLoader` delivers them. `URLSession` and AsyncHTTPClient drop them, and so do caches and
+  /// recordings.
   public var trailers: HTTPHeaders { stream?.trailers ?? parts.trailers }
   /// What the headers do not show.
   package var marks: Marks { parts.marks }

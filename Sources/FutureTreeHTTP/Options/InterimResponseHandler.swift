@@ -10,7 +10,7 @@
 /// Such a response has no body. The status 101 is an error, because no request asks for another protocol. A request that `Retry`
 /// repeats, or that `Redirect` follows, has the interim responses of each sending.
 ///
-/// The closure runs on the thread of the transport, one call at a time, and outside every lock. Keep it short: it delays the other
+/// The closure runs on the thread of the transport, one call at a time for each sending, and outside every lock. Keep it short: it delays the other
 /// requests of the loader. It is not called after the future has completed, except that a forced cancellation can complete the future
 /// during a call. A request with a closure is not shared by `Coalesce`.
 ///

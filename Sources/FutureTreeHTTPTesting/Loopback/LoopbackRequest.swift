@@ -64,6 +64,11 @@ extension LoopbackRequest {
   /// The target without its query.
   public var path: String { String(target.prefix { $0 != "?" }) }
 
+  /// The host that the request names, in lower case, without its port.
+  var host: String? {
+    values(for: "Host").first?.lowercased().replacing(/:[0-9]*$/, with: "")
+  }
+
   /// The body as text. Bytes that are not UTF-8 are replaced.
   public var text: String { String(decoding: body, as: UTF8.self) }
 

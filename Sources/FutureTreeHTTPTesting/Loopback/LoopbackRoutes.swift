@@ -63,9 +63,12 @@ struct LoopbackRoutes {
     greeting = script
   }
 
-  /// Chooses an answer. A target takes precedence over a path, and a named method over any method.
-  mutating func choose(method: String, target: String, path: String, at moment: LoopbackMoment) -> Choice {
-    let keys = [target, path].flatMap { [Key(method: method, path: $0), Key(method: nil, path: $0)] }
+  /// Chooses an answer. A named host takes precedence over any host, a target over a path, and a named method over any method.
+  mutating func choose(
+    method: String, target: String, path: String, host: String?, at moment: LoopbackMoment
+  ) -> Choice {
+    let ofHost = host.map { ["//\($0)\(target)", "//\($0)\(path)"] } ?? []
+    let keys = (ofHost + [target, path]).flatMap { [Key(method: method, path: $0), Key(method: nil, path: $0)] }
     guard let key = keys.first(where: { routes[$0] != nil }), let route = routes[key] else {
       return moment == .headComplete ? .later : fallback.next()
     }

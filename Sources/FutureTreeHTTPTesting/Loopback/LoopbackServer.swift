@@ -108,12 +108,17 @@ extension LoopbackServer {
   /// server.on("/users", method: "POST", .status(201))
   /// server.on("/flaky", .status(503), .reset, .json("[]"))                    // In turn; the last repeats.
   /// server.on("/upload", beginning: .headComplete, [.stopReading, .stall])    // Takes the head, not the body.
+  /// server.on("//api.example/users/1", .status(404))                          // Requests for this host only.
   /// ```
+  ///
+  /// The host of a request is that of its field `Host`. `CurlLoader.Configuration.addresses` sends requests for any host to this
+  /// server.
   ///
   /// The call replaces earlier answers for the same path and method. Answers in flight continue.
   ///
   /// - Parameters:
-  ///   - path: A target with its query, or a path that matches any query. A target takes precedence over a path.
+  ///   - path: A target with its query, or a path that matches any query. A target takes precedence over a path. After `//` and
+  ///     the name of a host in lower case, it applies to requests for that host, and takes precedence over both.
   ///   - method: The method that the answers apply to. `nil` means every method that has no answers of its own.
   ///   - moment: The moment at which the answer begins. At `.headComplete` the server sends no `100 Continue`.
   ///   - answers: The answers, given in the order in which requests arrive. The last one repeats. If there are none, the

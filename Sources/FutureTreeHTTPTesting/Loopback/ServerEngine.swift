@@ -106,7 +106,8 @@ extension ServerEngine {
   func answer(_ sequence: Int, of connection: Int, at moment: LoopbackMoment) -> LoopbackAnswer? {
     let request = record.withLock { $0.request(sequence, of: connection) }
     let choice = routes.withLock {
-      $0.choose(method: request.method, target: request.target, path: request.path, at: moment)
+      $0.choose(
+        method: request.method, target: request.target, path: request.path, host: request.host, at: moment)
     }
     switch choice {
     case .answer(let answer): return answer

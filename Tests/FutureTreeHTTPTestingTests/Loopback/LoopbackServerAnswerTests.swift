@@ -71,6 +71,20 @@ import Testing
     expectEqual(texts, ["any", "post", "second page", "any"])
   }
 
+  @Test("A route of a host precedes a route of any host")
+  func hosts() {
+    server.on("/a", method: "GET", .text("any"))
+    server.on("//api.example/a", .text("api"))
+    server.on("//[::1]/a?b", .text("address"))
+
+    let texts = ["API.example:81", "api.example", "[::1]:81", "other.example", "api.example.", ""].map { host in
+      client.send("GET /a?b HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      return client.response()?.split(separator: "\r\n").last
+    }
+
+    expectEqual(texts, ["api", "api", "address", "any", "any", "any"])
+  }
+
   @Test("A route can be replaced while the server runs")
   func replaced() {
     server.on("/a", .text("old"))

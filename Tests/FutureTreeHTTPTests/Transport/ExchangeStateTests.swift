@@ -27,6 +27,29 @@ import Testing
     expectEqual(actions.map(summary), ["work 0", "none", "work 0", "none", "received"])
   }
 
+  @Test("An interim response is work without progress, unless it arrives after a cancellation request or the end")
+  mutating func interim() {
+    let actions = [
+      state.interimArrived(), state.worked(), state.headArrived(HTTPStatus(103)), state.interimArrived(),
+      state.cancelAsked(isForced: true), state.worked(), state.interimArrived(), state.trailersArrived(),
+    ]
+    var asked = ExchangeState(ExchangeState.Rules())
+
+    expectEqual(actions.map(summary), ["work", "none", "none", "work", "none", "cancelled", "none", "none"])
+    expectEqual([asked.cancelAsked(), asked.interimArrived()].map(summary), ["stop", "none"])
+    expectEqual(summary(asked.transportEnded(.completed)), "received")
+  }
+
+  @Test("Trailers belong to a whole response, also after a cancellation request", arguments: [true, false])
+  mutating func trailers(isWhole: Bool) {
+    _ = (state.headArrived(.ok), state.worked(), state.cancelAsked())
+    if !isWhole { _ = state.dataArrived() }
+
+    let actions = [state.trailersArrived(), state.worked(), state.transportEnded(.completed)]
+
+    expectEqual(actions.map(summary), isWhole ? ["work", "none", "received"] : ["none", "none", "cancelled"])
+  }
+
   @Test("A cancellation request stops the transport, and the transfer ends when the transport confirms")
   mutating func cancelled() {
     let actions = [state.cancelAsked(), state.cancelAsked(), state.transportEnded(.stopped)]

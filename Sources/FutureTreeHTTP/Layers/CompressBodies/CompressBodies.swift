@@ -17,12 +17,13 @@ import FutureTree
 ///
 /// **Files and streams** are compressed block by block while they are sent, and again for each attempt. Their compressed length is
 /// not known before, so that the request has no `Content-Length`. A server can refuse it for that reason with 411 (Length Required).
+/// A chunk of a stream is sent when it is read, also if the stream then pauses.
 ///
 /// **Unchanged requests.** These requests are forwarded as they are:
 ///
-/// - The request has `Content-Encoding`, or a field that describes the bytes of its body: `Content-Digest`, `Content-MD5`, `Digest` or
-///   `Content-Range`.
-/// - The media type of the body is compressed: pictures except SVG, audio, video, archives, and fonts for the web.
+/// - The request has `Content-Encoding`, or a field that describes the bytes of its body: `Content-Digest`, `Repr-Digest`, `Digest`,
+///   `Content-MD5` or `Content-Range`.
+/// - The media type of the body is compressed: most pictures, audio and video, archives, and fonts for the web.
 /// - The system has no zlib, or there is no memory.
 ///
 /// **Cancellation.** A load that is cancelled while its body is compressed sends no request.
@@ -64,7 +65,9 @@ public struct CompressBodies: HTTPLayer {
   }
 
   /// The fields of requests whose bodies stay as they are.
-  private static let fields = ["Content-Encoding", "Content-Digest", "Content-MD5", "Digest", "Content-Range"]
+  private static let fields = [
+    "Content-Encoding", "Content-Digest", "Repr-Digest", "Digest", "Content-MD5", "Content-Range",
+  ]
 
   /// Returns whether data of a media type is compressed already.
   private static func isCompressed(_ type: String) -> Bool {

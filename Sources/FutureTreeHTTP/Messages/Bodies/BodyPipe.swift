@@ -126,9 +126,10 @@ extension BodyPipe {
   /// - Returns: Whether the transfer was in flight.
   func transportEnded(_ outcome: Outcome<Void>, trailers: HTTPHeaders = HTTPHeaders()) -> Bool {
     perform { guarded in
-      // Before the transfer completes.
-      if guarded.state.end == nil { guarded.trailers = trailers }
-      return guarded.state.transportEnded(outcome)
+      let isEnd = guarded.state.end == nil
+      let actions = guarded.state.transportEnded(outcome)
+      if isEnd, case .success = guarded.state.end { guarded.trailers = trailers }
+      return actions
     }
   }
 

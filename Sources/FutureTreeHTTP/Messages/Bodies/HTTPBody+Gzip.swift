@@ -48,7 +48,8 @@ private struct GzipBlocks {
   /// Compresses a block. No bytes end the body.
   mutating func append(_ block: Data) throws(HTTPError) {
     guard let encoder else { throw GzipEncoder.fault }
-    encoded = try encoder.encode(block)
+    // After a short block, the source may pause until the server has the bytes.
+    encoded = try encoder.encode(block, isFlushed: block.count < GzipBlocks.blockSize)
     hasEnded = block.isEmpty
   }
 }
@@ -89,14 +90,15 @@ private final class GzipEncoder {
 
     deinit { cencoder_destroy(pointer) }
 
-    /// Returns the encoded bytes that a block adds. They can be none, because the encoder keeps some. No bytes end the data.
-    func encode(_ block: Data) throws(HTTPError) -> Data {
+    /// Returns the encoded bytes that a block adds. They can be none, because the encoder keeps some unless they are flushed. No bytes
+    /// end the data.
+    func encode(_ block: Data, isFlushed: Bool = false) throws(HTTPError) -> Data {
+      let flush = block.isEmpty ? CEncoderEnds : isFlushed ? CEncoderFlushes : CEncoderKeeps
       var (input, encoded) = (block, Data())
       while true {
         var (unread, unwritten) = (input.count, output.count)
         let state = input.withUnsafeBytes { bytes in
-          cencoder_encode(
-            pointer, bytes.bindMemory(to: UInt8.self).baseAddress, &unread, block.isEmpty, &output, &unwritten)
+          cencoder_encode(pointer, bytes.bindMemory(to: UInt8.self).baseAddress, &unread, flush, &output, &unwritten)
         }
         guard state != CCodingFailed else { throw GzipEncoder.fault }
         encoded += output.prefix(output.count - unwritten)
@@ -108,6 +110,6 @@ private final class GzipEncoder {
   #else
     init?() { nil }
 
-    func encode(_ block: Data) throws(HTTPError) -> Data { throw GzipEncoder.fault }
+    func encode(_ block: Data, isFlushed: Bool = false) throws(HTTPError) -> Data { throw GzipEncoder.fault }
   #endif
 }

@@ -4,8 +4,9 @@ import Foundation
 package enum InternationalHost {
   /// Returns the name in lowercase ASCII, such as `xn--bcher-kva.example` for `bücher.example`.
   ///
-  /// - Returns: `nil` if the name is ASCII or no international name. A label whose characters only look like ASCII, such as fullwidth
-  ///   digits, is none: it would be a name, or an address, that a check of the text does not see.
+  /// - Returns: `nil` if the name is ASCII or no international name. A label that the conversion makes ASCII, such as one of fullwidth
+  ///   digits, is none: it would be a name, or an address, that a check of the text does not see. A label with two hyphens after two
+  ///   characters is none either (RFC 5891, section 4.2.3.1), because it can be Punycode already.
   package static func ascii(_ name: some StringProtocol) -> String? {
     // Other ASCII bytes would be delimiters for the platform.
     func isPart(_ byte: UInt8) -> Bool {
@@ -16,7 +17,8 @@ package enum InternationalHost {
     else { return nil }
     let (labels, encoded) = (name.split(separator: "."), host.split(separator: "."))
     let isSame = zip(labels, encoded).allSatisfy { label, encoded in
-      label.utf8.allSatisfy { $0 < 0x80 } ? label.lowercased() == encoded : encoded.hasPrefix("xn--")
+      if label.utf8.allSatisfy({ $0 < 0x80 }) { return label.lowercased() == encoded }
+      return encoded.hasPrefix("xn--") && !label.dropFirst(2).hasPrefix("--")
     }
     return isSame && labels.count == encoded.count ? host : nil
   }

@@ -90,6 +90,7 @@ import Testing
     "http://127.0.0.1:1\\@localhost/", "http://ho%0Ast/", "http://ho%73t/", "http://１２７.0.0.1/",
     "http://bücher\u{FF0F}a/", "http://bü%41.example/", "http://bü@a/", "http://a\u{3002}b.example/",
     "http://ＥＸＡＭＰＬＥ.com/", "http://\u{200D}/", "http://ü_\u{0}/", "http://\u{301}/",
+    "http://\u{FF58}n--pypal-4ve.com/", "http://xn--bcher-kva\u{AD}.example/",
     "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://127.1/", "http://127.0.0.01/",
     "http://1.2.3.4.5/", "http://256.0.0.1/", "http://1.2.3.4./", "http://a..b/", "http://.example/",
     "http://-a.example/",
