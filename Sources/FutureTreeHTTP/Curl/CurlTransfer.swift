@@ -63,8 +63,10 @@
       proxy = engine.settings.proxy(for: url)
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
+      // With HTTP/2, it does not wait for consent.
       mayBeHTTP2 =
         engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request.delivery.isStream
+        && !exchange.request.expectsContinue
       limitedOrigin = mayBeHTTP2 ? nil : url.origin
       head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }
@@ -337,7 +339,7 @@
     private func withholdBody() {
       handle?.set(CurlHandle.Option.expectTimeout, CurlTransfer.longTime)
       // The server can still take what follows for the body. libcurl closes the connection only after some statuses.
-      if !head.isHTTP2 { handle?.set(CurlHandle.Option.forbidsReuse, true) }
+      handle?.set(CurlHandle.Option.forbidsReuse, true)
     }
 
     private static let longTime = 7 * 24 * 60 * 60 * 1000

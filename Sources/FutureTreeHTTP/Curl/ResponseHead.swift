@@ -28,8 +28,6 @@ struct ResponseHead {
   var hasEnded: Bool { if case .afterHead = state { true } else { false } }
   /// The status of the last whole head.
   private(set) var status: HTTPStatus?
-  /// Whether the last status line says HTTP/2.
-  private(set) var isHTTP2 = false
   /// Whether a line of a response has arrived.
   private(set) var hasBegun = false
   /// The fields after the body (RFC 9112, section 7.1.2).
@@ -57,8 +55,7 @@ struct ResponseHead {
     case .statusLine:
       guard let status = ResponseHead.status(text) else { return .invalid("Its first line is no status line.") }
       // libcurl believes the line, and would send further requests over the connection before this response has ended.
-      isHTTP2 = text.starts(with: "HTTP/2".utf8)
-      guard mayBeHTTP2 || !isHTTP2 else {
+      guard mayBeHTTP2 || !text.starts(with: "HTTP/2".utf8) else {
         return .invalid("Its first line says HTTP/2, and the connection speaks HTTP/1.1.")
       }
       state = .fields(status)

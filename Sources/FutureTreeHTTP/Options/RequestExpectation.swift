@@ -8,11 +8,11 @@
 ///
 /// A server that refuses the request responds at once, and the body is neither read nor sent. That saves an upload that is
 /// redirected, lacks credentials or is too large. Its connection is closed. A server that does not know the field says nothing: the
-/// body is sent after one second. A server that refuses the expectation itself responds with 417 (Expectation Failed), whose body is lost if
-/// the connection stays open: load the request again without the option.
+/// body is sent after one second. A server that refuses the expectation itself responds with 417 (Expectation Failed), whose body is
+/// lost if the connection stays open. Load such a request again without the option.
 ///
-/// `CurlLoader` supports the option with libcurl 7.80 or later. The other transports ignore it, and so do requests without bytes to
-/// send: the body is sent at once.
+/// `CurlLoader` supports the option with libcurl 7.80 or later, and sends such a request over HTTP/1.1. The other transports ignore
+/// it, and so do requests without bytes to send: the body is sent at once.
 public enum RequestExpectation: HTTPRequestOption {
   /// The body is sent at once.
   public static var defaultValue: Bool { false }

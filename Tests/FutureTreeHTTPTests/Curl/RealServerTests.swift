@@ -209,19 +209,39 @@ import TestSupport
       await expectEqual(get(url), text)
     }
 
-    @Test("A large upload arrives whole, over HTTP/2 and HTTP/1.1", arguments: [true, false])
-    func upload(allowsHTTP2: Bool) async throws {
+    @Test(
+      "A large upload arrives whole, over HTTP/2 and HTTP/1.1, at once or after the consent of the server",
+      arguments: [true, false], [true, false])
+    func upload(allowsHTTP2: Bool, expectsContinue: Bool) async throws {
       let loader = loader { $0.allowsHTTP2 = allowsHTTP2 }
       var random = RandomSource.seeded(1)
       let body = Data(
         (0..<(1 << 20)).flatMap { _ in
           withUnsafeBytes(of: UInt64.random(in: .min ... .max, using: &random)) { Array($0) }
         })
-      var request = try HTTPRequest(.put, "\(servers.nginx)/put/\(allowsHTTP2)")
+      let url = "\(servers.nginx)/put/\(allowsHTTP2)-\(expectsContinue)"
+      var request = try HTTPRequest(.put, url)
       request.body = .data(body)
+      request.expectsContinue = expectsContinue
 
       try await expectEqual(loader.load(request).value.status, .created)
-      try await expectEqual(loader.load(HTTPRequest("\(servers.nginx)/put/\(allowsHTTP2)")).value.body, body)
+      try await expectEqual(loader.load(HTTPRequest(url)).value.body, body)
+    }
+
+    @Test("A refused upload is not read, where HTTP/2 is allowed and where not", arguments: [true, false])
+    func refusedUpload(allowsHTTP2: Bool) async throws {
+      let loader = loader { $0.allowsHTTP2 = allowsHTTP2 }
+      let opened = Locked(0)
+      var request = try HTTPRequest(.put, "\(servers.nginx)/text")
+      request.expectsContinue = true
+      request.body = .stream(length: 1 << 16) {
+        opened.withLock { $0 += 1 }
+        return HTTPBodyReader { _ in throw Oops() }
+      }
+
+      try await expectEqual(loader.load(request).value.status, HTTPStatus(405))
+      try await expectEqual(loader.load(HTTPRequest("\(servers.nginx)/text")).value.status, .ok)
+      expectEqual(opened.value, 0)
     }
 
     @Test("Redirects, log-ins, cookies, streams and cancellations work with httpbin")
