@@ -95,29 +95,6 @@ import TestSupport
       #expect(events.value.dropFirst(2).allSatisfy { $0.hasPrefix("Part") })
     }
 
-    @Test(
-      "An interim response after a cancellation request is not reported, and a load can be cancelled by its closure")
-    func cancelled() async throws {
-      server.on("/", .steps([.send(Self.hints + Self.hints), .stall]))
-      let (load, count) = (Locked<Future<HTTPResponse>?>(nil), Locked(0))
-      let began = Promise<Void>()
-      var request = try request()
-      request.onInterimResponse = { _ in
-        count.withLock { $0 += 1 }
-        load.value?.cancel(reason: "enough")
-        began.succeed()
-      }
-      let gate = Promise<HTTPRequest>()
-      let api = ModifyRequest.deferred { _ in gate.future } --> loader
-      load.value = api.load(request)
-      gate.succeed(request)
-
-      _ = await began.future.outcome
-      let outcome = await load.value?.outcome
-      expectEqual(outcome?.text, "cancelled")
-      expectEqual(count.value, 1)
-    }
-
     // MARK: - Expectations
 
     private func upload(
@@ -188,14 +165,24 @@ import TestSupport
       expectEqual(server.connectionCount, 2)
     }
 
-    @Test("A body is withheld as long as the response arrives", arguments: [200, 204, 401])
-    func slowRefusal(status: Int) async throws {
-      let head = "HTTP/1.1 \(status) Early\r\n" + (status == 204 ? "\r\n" : "Content-Length: 2\r\n\r\n")
-      let body: [LoopbackStep] = status == 204 ? [] : [.pause(.milliseconds(1_200)), .send("no")]
-      server.on("/", beginning: .headComplete, .steps([.send(head)] + body))
+    @Test("A body is withheld as long as the response arrives", arguments: [200, 401], [true, false])
+    func slowRefusal(status: Int, hasLength: Bool) async throws {
+      let head = "HTTP/1.1 \(status) Early\r\n\(hasLength ? "Content-Length: 2" : "Connection: close")\r\n\r\n"
+      let end: [LoopbackStep] = hasLength ? [] : [.close]
+      server.on(
+        "/", beginning: .headComplete, .steps([.send(head), .pause(.milliseconds(1_200)), .send("no")] + end))
       let (request, opened) = try upload()
 
-      try await expectEqual(loader.load(request).value.body, Data((status == 204 ? "" : "no").utf8))
+      try await expectEqual(loader.load(request).value.body, Data("no".utf8))
+      expectEqual(opened.value, 0)
+    }
+
+    @Test("A response without a body ends a request whose body was withheld", arguments: [204, 304])
+    func refusalWithoutBody(status: Int) async throws {
+      server.on("/", beginning: .headComplete, .send("HTTP/1.1 \(status) Early\r\n\r\n"))
+      let (request, opened) = try upload()
+
+      try await expectEqual(loader.load(request).value.status.code, status)
       expectEqual(opened.value, 0)
     }
 

@@ -45,6 +45,48 @@ import Testing
     expectEqual(log.entries, [])
   }
 
+  @Test(
+    "An interim response is not reported after a cancellation request, also one of its closure",
+    arguments: [true, false])
+  func interim(isForced: Bool) throws {
+    let load = Locked<Future<HTTPResponse>?>(nil)
+    let (exchange, future) = try exchange { request in
+      request.onInterimResponse = { [log] response in
+        log("\(response.status.code) \(response.headers.values(for: "Link"))")
+        if response.status.code == 103 { load.value?.cancel(isForced ? .forceImmediately : []) }
+        log(load.value?.text ?? "")
+      }
+    }
+    load.value = future
+
+    exchange.receiveHead(
+      HTTPStatus(102), [(name: "Link", value: "a"), (name: "Link", value: "b"), (name: "Bad name", value: "c")])
+    exchange.receiveHead(HTTPStatus(103), [])
+    exchange.receiveHead(HTTPStatus(103), [])
+
+    let end = isForced ? ["cancelled", "stop"] : ["stop", "pending"]
+    expectEqual(log.entries, ["102 [\"a\", \"b\"]", "pending", "103 []"] + end)
+    expectEqual(future.text, isForced ? "cancelled" : "pending")
+    exchange.end(.stopped)
+    expectEqual(future.text, "cancelled")
+    load.value = nil
+  }
+
+  @Test("Trailers are apart from the headers, also those of a stream", arguments: [true, false])
+  func trailers(isStream: Bool) async throws {
+    let (exchange, load) = try exchange { if isStream { $0.delivery = .stream() } }
+
+    exchange.receiveHead(.ok, [("X-Sum", "0")])
+    exchange.receive(Data("ok".utf8))
+    expectEqual(load.outcomeIfCompleted.map { (try? $0.get().trailers.count) == 0 }, isStream ? true : nil)
+    exchange.receiveTrailers([(name: "X-Sum", value: "1"), (name: "Bad name", value: "2")])
+    exchange.end(.completed)
+
+    let response = try await load.value
+    expectEqual(response.trailers.map { "\($0.name): \($0.value)" }, ["X-Sum: 1"])
+    expectEqual(response.headers.values(for: "X-Sum"), ["0"])
+  }
+
   @Test("Events before the start are kept", arguments: [true, false], [true, false])
   func beforeStart(isStream: Bool, hasEnded: Bool) async throws {
     var request = try HTTPRequest("http://localhost/")
