@@ -34,7 +34,8 @@ public struct Layers {
       Module(
         name: "FutureTreeHTTP/Layers",
         folders: [
-          "ApplyEnvironment", "CircuitBreaker", "Coalesce", "Credentials", "ModifyRequest", "Observing", "Log",
+          "ApplyEnvironment", "CircuitBreaker", "Coalesce", "CompressBodies", "Credentials", "ModifyRequest",
+          "Observing", "Log",
           "Metrics", "Redirect", "Retry", "Hedge", "Route", "Throttle", "Timeout",
         ]),
       Module(name: "FutureTreeHTTPStore", folders: ["Cookies", "Cache", "Resume"]),
