@@ -236,7 +236,7 @@ private func noise(_ count: Int) -> Data {
   func wire() async throws {
     let (server, folder) = (try Loopback.server(), try Folder())
     server.on("/upload", .respond(status: 201))
-    let api = CompressBodies() --> SystemLoader()
+    let api = CompressBodies() --> SystemLoader(.patient, clock: ManualClock())
     let data = text(200_000)
     try data.write(to: folder.file("a"))
 
