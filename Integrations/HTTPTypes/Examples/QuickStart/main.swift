@@ -14,8 +14,8 @@ let head = HTTPTypes.HTTPRequest(
   headerFields: [.accept: "application/json", .authorization: "Bearer secret"])
 
 let response = try await api.load(FutureTreeHTTP.HTTPRequest(head)).value
-print(HTTPTypes.HTTPResponse(response)?.status.code ?? 0)  // 200
+print(try HTTPTypes.HTTPResponse(response).status.code)  // 200
 
 // And back: secrets are marked, so that no proxy indexes them.
-let sent = HTTPTypes.HTTPRequest(server.requests[0])
+let sent = try HTTPTypes.HTTPRequest(server.requests[0])
 print(sent.headerFields[fields: .authorization].map { $0.indexingStrategy == .disallow })  // [true]

@@ -8,7 +8,8 @@ extension HTTPHeaders {
   /// let headers = try HTTPHeaders([.accept: "text/html"] as HTTPFields)
   /// ```
   ///
-  /// - Throws: `HTTPError` with the code `invalidHeaderValue` if a value has characters beyond ASCII.
+  /// - Throws: `HTTPError` with the code `invalidHeaderValue` if a value has characters beyond ASCII, a control character, or blanks at
+  ///   its ends.
   /// - Complexity: O(n) in the number of fields.
   public init(_ fields: HTTPFields) throws(HTTPError) {
     self.init()
@@ -24,9 +25,15 @@ extension HTTPFields {
   ///   - request: The request whose secrets the headers can have. Fields that are secrets of it, such as `Authorization` and
   ///     `Set-Cookie`, have the indexing strategy `disallow`, so that no proxy indexes their values. Defaults to `nil`: all fields have
   ///     the default strategy.
+  /// - Throws: `HTTPError` with the code `invalidHeaderValue` if there are more than 60,000 fields. `HTTPFields` ends the process a little
+  ///   above that number.
   /// - Complexity: O(n) in the number of fields.
-  public init(_ headers: HTTPHeaders, of request: FutureTreeHTTP.HTTPRequest? = nil) {
+  public init(_ headers: HTTPHeaders, of request: FutureTreeHTTP.HTTPRequest? = nil) throws(HTTPError) {
     self.init()
+    guard headers.count <= 60_000 else {
+      throw HTTPError(
+        .invalidHeaderValue, "The message has \(headers.count) fields. The limit is 60,000. Send fewer fields.")
+    }
     for header in headers {
       guard let name = HTTPField.Name(header.name) else { continue }  // Never: both types accept only tokens.
       var field = HTTPField(name: name, value: header.value)

@@ -27,14 +27,17 @@ extension FutureTreeHTTP.HTTPResponse {
 }
 
 extension HTTPTypes.HTTPResponse {
-  /// Creates the head of a response. Its body is lost. `HTTPFields(response.trailers)` has the fields after it.
+  /// Creates the head of a response. Its body is lost. `HTTPFields(response.trailers, of: response.request)` has the fields after it.
   ///
   /// Secrets, such as `Set-Cookie`, have the indexing strategy `disallow`.
   ///
-  /// - Returns: `nil` if the status is not in 0 to 999, which no transport returns.
+  /// - Throws: `HTTPError` with the code `invalidResponse` if the status is not in 0 to 999, which no transport returns, or
+  ///   `invalidHeaderValue` if there are too many fields for `HTTPFields`.
   /// - Complexity: O(n) in the number of fields.
-  public init?(_ response: FutureTreeHTTP.HTTPResponse) {
-    guard let status = Status(response.status) else { return nil }
-    self.init(status: status, headerFields: HTTPFields(response.headers, of: response.request))
+  public init(_ response: FutureTreeHTTP.HTTPResponse) throws(HTTPError) {
+    guard let status = Status(response.status) else {
+      throw HTTPError(.invalidResponse, "The status \(response.status) is not in 0 to 999. Correct the loader.")
+    }
+    self.init(status: status, headerFields: try HTTPFields(response.headers, of: response.request))
   }
 }
