@@ -18,6 +18,9 @@
     private let library: CurlLibrary
     private let proxy: CurlProxy?
     private let mayBeHTTP2: Bool
+    /// Whether the request asks for the consent of the server. Before 7.80, libcurl repeats requests that it does not report: see
+    /// `beforeRequest`.
+    private let mayExpect: Bool
     /// The origin of the URL, if its limit of connections applies to the request. It does not apply to a request that may be HTTP/2, which
     /// can share a connection.
     let limitedOrigin: String?
@@ -48,8 +51,10 @@
     private var isAnsweredEarly = false
     /// A head with the status 417, until its body begins. libcurl drops the body if it sends the request again.
     private var refusal: ResponseHead.Fields?
-    /// Whether libcurl was kept from sending a request again whose response has arrived.
+    /// Whether libcurl was kept from sending a request again whose expectation was refused.
     private var isRepetitionStopped = false
+    /// Whether the server has answered without consent, so that the body is not sent.
+    private var isBodyWithheld = false
     private var hasEnded = false
     private var facts: CurlExchangeFacts?
 
@@ -64,9 +69,11 @@
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
       // With HTTP/2, it does not wait for consent.
+      let request = exchange.request
+      mayExpect =
+        request.expectsContinue && !request.body.isEmpty && exchange.bodyLength != 0 && library.isAtLeast(7, 80)
       mayBeHTTP2 =
-        engine.settings.allowsHTTP2 && url.scheme == .https && !exchange.request.delivery.isStream
-        && !exchange.request.expectsContinue
+        engine.settings.allowsHTTP2 && url.scheme == .https && !request.delivery.isStream && !mayExpect
       limitedOrigin = mayBeHTTP2 ? nil : url.origin
       head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }
@@ -197,7 +204,7 @@
         return false
       case .head(let status, let fields):
         if head.hasEnded, expectsContinue { withholdBody() }
-        if status == CurlTransfer.expectationFailed, request.expectsContinue {
+        if status == CurlTransfer.expectationFailed, mayExpect {
           refusal = fields
         } else {
           received(status, fields)
@@ -297,7 +304,8 @@
 
     /// Stops sending if the server has answered before the request was sent.
     private func checkIsAnsweredEarly() {
-      guard let upload, !isAnsweredEarly, head.hasEnded, remaining == 0 || chunked?.hasEnded == true, !upload.isSent
+      guard upload.map({ !$0.isSent }) ?? isBodyWithheld, !isAnsweredEarly, head.hasEnded,
+        remaining == 0 || chunked?.hasEnded == true
       else {
         return
       }
@@ -309,6 +317,8 @@
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> CurlHandle.Sent {
       guard isWanted else { return .stop }
+      // Since 8.16, libcurl waits for consent at most 65 seconds. Such versions end a response also while sending is paused.
+      guard !isBodyWithheld || upload != nil else { return .pause }
       let upload =
         upload
         ?? CurlUpload(request.body, length: exchange.bodyLength) { [engine, weak self] in
@@ -328,15 +338,12 @@
       }
     }
 
-    /// Whether the request waits for the consent of the server: nothing of its body was read. Before 7.80, libcurl repeats requests that
-    /// it does not report: see `beforeRequest`.
-    private var expectsContinue: Bool {
-      upload == nil && request.expectsContinue && !request.body.isEmpty && exchange.bodyLength != 0
-        && library.isAtLeast(7, 80)
-    }
+    /// Whether the request waits for the consent of the server: nothing of its body was read.
+    private var expectsContinue: Bool { upload == nil && mayExpect }
 
     /// Keeps libcurl from sending the body, because the server has answered without consent.
     private func withholdBody() {
+      isBodyWithheld = true
       handle?.set(CurlHandle.Option.expectTimeout, CurlTransfer.longTime)
       // The server can still take what follows for the body. libcurl closes the connection only after some statuses.
       handle?.set(CurlHandle.Option.forbidsReuse, true)
@@ -358,9 +365,14 @@
     }
 
     private func mayRepeat(hasReadBody: Bool = false) -> Bool {
-      // libcurl repeats a request whose expectation was refused (417), although its response is delivered.
+      // The response has arrived. libcurl repeats a request whose expectation was refused (417), and a request that a server of HTTP/2
+      // ends with the code that asks for HTTP/1.1.
       guard !head.hasEnded else {
-        isRepetitionStopped = true
+        if head.status == CurlTransfer.expectationFailed, mayExpect {
+          isRepetitionStopped = true
+        } else {
+          fault = HTTPError(.truncatedBody, "The server ended the response before its body was whole. Load again.")
+        }
         return false
       }
       guard let reason = request.reasonNotToRepeat(hasReadBody: hasReadBody) else { return true }
