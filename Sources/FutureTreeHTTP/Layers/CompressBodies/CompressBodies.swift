@@ -17,7 +17,7 @@ import FutureTree
 ///
 /// **Files and streams** are compressed block by block while they are sent, and again for each attempt. Their compressed length is
 /// not known before, so that the request has no `Content-Length`. A server can refuse it for that reason with 411 (Length Required).
-/// A chunk of a stream is sent when it is read, also if the stream then pauses.
+/// A chunk of a stream is sent when it is read, also if the stream then pauses. Many small chunks are therefore compressed less.
 ///
 /// **Unchanged requests.** These requests are forwarded as they are:
 ///

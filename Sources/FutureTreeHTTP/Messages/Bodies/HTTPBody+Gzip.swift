@@ -19,12 +19,13 @@ extension HTTPBody {
       return .data(start + end, contentType: type)
     case .file, .stream:
       guard GzipEncoder() != nil else { return nil }
+      let isStream = if case .stream = content { true } else { false }
       return .stream(isReplayable: isReplayable, contentType: type) { [self] in
         let reader = try makeReader()
         if let asynchronous = reader.asynchronous?.source {
           return HTTPBodyReader(AsyncBodySource { AsyncGzipReader(asynchronous.open()) })
         }
-        var blocks = GzipBlocks()
+        var blocks = GzipBlocks(isLive: isStream)
         return HTTPBodyReader { maximum in
           while blocks.needsBlock { try blocks.append(reader.read(upTo: GzipBlocks.blockSize)) }
           return blocks.encoded.takePrefix(maximum)
@@ -38,25 +39,30 @@ extension HTTPBody {
 private struct GzipBlocks {
   static let blockSize = 65_536
 
+  /// Whether the source may pause after a block until the server has its bytes.
+  let isLive: Bool
   private let encoder = GzipEncoder()
   private var hasEnded = false
   /// The encoded bytes that were not read.
   var encoded = Data()
+
+  init(isLive: Bool) {
+    self.isLive = isLive
+  }
 
   var needsBlock: Bool { encoded.isEmpty && !hasEnded }
 
   /// Compresses a block. No bytes end the body.
   mutating func append(_ block: Data) throws(HTTPError) {
     guard let encoder else { throw GzipEncoder.fault }
-    // After a short block, the source may pause until the server has the bytes.
-    encoded = try encoder.encode(block, isFlushed: block.count < GzipBlocks.blockSize)
+    encoded = try encoder.encode(block, isFlushed: isLive)
     hasEnded = block.isEmpty
   }
 }
 
 private final class AsyncGzipReader: AsyncBodyReader {
   private let source: any AsyncBodyReader
-  private var blocks = GzipBlocks()
+  private var blocks = GzipBlocks(isLive: true)
 
   init(_ source: any AsyncBodyReader) {
     self.source = source

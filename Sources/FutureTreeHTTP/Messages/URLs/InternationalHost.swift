@@ -5,8 +5,7 @@ package enum InternationalHost {
   /// Returns the name in lowercase ASCII, such as `xn--bcher-kva.example` for `bücher.example`.
   ///
   /// - Returns: `nil` if the name is ASCII or no international name. A label that the conversion makes ASCII, such as one of fullwidth
-  ///   digits, is none: it would be a name, or an address, that a check of the text does not see. A label with two hyphens after two
-  ///   characters is none either (RFC 5891, section 4.2.3.1), because it can be Punycode already.
+  ///   digits, is none: it would be a name, or an address, that a check of the text does not see.
   package static func ascii(_ name: some StringProtocol) -> String? {
     // Other ASCII bytes would be delimiters for the platform.
     func isPart(_ byte: UInt8) -> Bool {
@@ -18,9 +17,16 @@ package enum InternationalHost {
     let (labels, encoded) = (name.split(separator: "."), host.split(separator: "."))
     let isSame = zip(labels, encoded).allSatisfy { label, encoded in
       if label.utf8.allSatisfy({ $0 < 0x80 }) { return label.lowercased() == encoded }
-      return encoded.hasPrefix("xn--") && !label.dropFirst(2).hasPrefix("--")
+      return encoded.hasPrefix("xn--") && !isASCIIInDisguise(String(label))
     }
     return isSame && labels.count == encoded.count ? host : nil
+  }
+
+  /// Returns whether a label is ASCII without the characters that the conversion ignores, and with the others replaced as it does.
+  private static func isASCIIInDisguise(_ label: String) -> Bool {
+    label.precomposedStringWithCompatibilityMapping.unicodeScalars.allSatisfy {
+      $0.isASCII || $0.properties.isDefaultIgnorableCodePoint
+    }
   }
 
   /// Returns a URL reference whose host is in ASCII. The rest is unchanged, and so is a text without an international host.
