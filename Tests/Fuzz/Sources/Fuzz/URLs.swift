@@ -13,7 +13,11 @@ func fuzzURLs(_ bytes: [UInt8]) throws {
   if let received { checkMeaning(of: received) }
   if let resolved = try? base.resolving(reference) {
     checkMeaning(of: resolved)
-    check(received == resolved, "It is another URL if a server sent it: \(resolved)")
+    // An international host is converted if a program wrote it, and refused if a server sent it.
+    let isInternational = !reference.utf8.allSatisfy { $0 < 0x80 }
+    check(
+      received == resolved || isInternational && received == nil,
+      "It is another URL if a server sent it: \(resolved)")
     check((try? base.resolving(resolved.absoluteString)) == resolved, "It resolves to something else: \(resolved)")
     if let path = try? HTTPPath(reference) { try checkPath(path, reference) }
   }
@@ -27,7 +31,7 @@ func checkMeaning(of url: HTTPURL) {
   checkSegments(url.path)
   guard let platform = URLComponents(string: text) else { fail("The platform does not read \(text)") }
   check(platform.scheme == url.scheme.rawValue, "The scheme is another: \(text)")
-  check(platform.percentEncodedHost == url.host, "The host is another: \(text)")
+  check(platform.encodedHost == url.host, "The host is another: \(text)")
   check(platform.port == url.explicitPort.map(Int.init), "The port is another: \(text)")
   check(platform.percentEncodedPath == url.path, "The path is another: \(text)")
   check(platform.percentEncodedQuery == url.query, "The query is another: \(text)")
