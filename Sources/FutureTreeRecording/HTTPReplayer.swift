@@ -349,7 +349,7 @@ struct ReplayStep: Sendable {
       case .cancelRequested(let request): step = .cancelRequested(request)
       case .cancelled(let reason): step = .cancelled(reason)
       case .succeeded, .failed: step = .answered
-      case .named, .linked, .withheld, .released: return nil
+      case .named, .linked, .activity, .withheld, .released: return nil
       }
       return ReplayStep(entry: entry, time: event.time, event: step)
     }

@@ -12,6 +12,8 @@ struct CancelSummary {
   /// The effect at the target, unless the request was applied there.
   private var atTarget: CancelReceipt.Effect?
   private var hasEndedTarget = false
+  /// What the work was doing whose handler received the request first.
+  private(set) var activity: String?
 
   mutating func record(_ disposition: FutureState.Disposition?) {
     let isTarget = reached == 0 && atTarget == nil
@@ -41,6 +43,13 @@ struct CancelSummary {
     reached += 1
   }
 
+  /// Calls the handlers of a source.
+  mutating func callHandlers(of source: Source, _ request: CancelRequest) {
+    let (called, activity) = source.callHandlers(request, asksForActivity: activity == nil)
+    handlers += called
+    if let activity { self.activity = activity }
+  }
+
   var receipt: CancelReceipt {
     var effect: CancelReceipt.Effect = .stored
     if let atTarget {
@@ -58,6 +67,7 @@ struct CancelSummary {
     }
     // A duplicate reaches only its target. A withheld request that its withdrawal delivered is another request.
     let isDuplicate = if case .duplicate? = atTarget { true } else { false }
-    return CancelReceipt(effect: effect, reached: isDuplicate ? 1 : max(1, reached + stops), handlers: handlers)
+    return CancelReceipt(
+      effect: effect, reached: isDuplicate ? 1 : max(1, reached + stops), handlers: handlers, activity: activity)
   }
 }

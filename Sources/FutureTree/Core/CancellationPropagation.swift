@@ -195,7 +195,7 @@ extension CancellationPropagation {
       if reached.unretainedRequest != last.unretained { last = (reached.unretainedRequest, reached.request) }
       guard let request = last.request else { continue }
       reached.node._withUnsafeGuaranteedRef { node in
-        summary.handlers += unsafeDowncast(node, to: Source.self).callHandlers(request)
+        summary.callHandlers(of: unsafeDowncast(node, to: Source.self), request)
       }
     }
   }

@@ -9,11 +9,17 @@ package struct FutureName: Sendable {
 
   /// - Parameters:
   ///   - text: The name. Snapshots of the tree show it.
+  ///   - activity: What the future is doing, if it is a source without an outcome.
   ///   - fileID: The file that snapshots show for a future that has none.
   ///   - line: The line in that file.
-  package init(_ text: StaticString, fileID: StaticString = #fileID, line: UInt = #line) {
+  package init(
+    _ text: StaticString, activity: StaticString? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
     self.text = text.description
-    details = Node.Details(name: self.text, place: CodeLocation(fileID: fileID.description, line: line))
+    var describe: Node.Details.Activity?
+    if let activity { describe = { activity.description } }
+    details = Node.Details(
+      name: self.text, place: CodeLocation(fileID: fileID.description, line: line), activity: describe)
   }
 }
 
@@ -24,7 +30,7 @@ extension Node {
       details = name.details
       return true
     }
-    if !isNamed, let place = name.details.place { setName(name.text, at: place) }
+    if !isNamed, let place = name.details.place { setName(name.text, at: place, activity: name.details.activity) }
   }
 }
 

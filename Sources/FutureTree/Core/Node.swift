@@ -102,17 +102,22 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     let executor: FutureExecutor
     let monitor: NodeMonitor?
     let linger: Linger?
+    /// Describes what the work of a promise is doing. User code: called outside every lock.
+    let activity: Activity?
+
+    typealias Activity = @Sendable () -> String?
 
     /// Creates details. Values that are `nil` are those of `previous`.
     init(
       replacing previous: Details? = nil, name: String? = nil, place: CodeLocation? = nil,
-      executor: FutureExecutor? = nil, monitor: NodeMonitor? = nil, linger: Linger? = nil
+      executor: FutureExecutor? = nil, monitor: NodeMonitor? = nil, linger: Linger? = nil, activity: Activity? = nil
     ) {
       self.name = name ?? previous?.name
       self.place = place ?? previous?.place
       self.executor = executor ?? previous?.executor ?? .immediate
       self.monitor = monitor ?? previous?.monitor
       self.linger = linger ?? previous?.linger
+      self.activity = activity ?? previous?.activity
     }
   }
 
@@ -158,6 +163,11 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     set { if state.isPending { storage.reference = newValue.map { $0.toOpaque() } } }
   }
 
+  /// The description of the work of a promise that is neither completed nor sealed. Called under the lock.
+  final var describesActivity: Details.Activity? {
+    state.phase == .waiting && state.createdBy.isSource ? details?.activity : nil
+  }
+
   /// The futures that this one waits for now, each with the entry in its list. Called under the lock.
   var waitsFor: TinyArray<Link> {
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
@@ -177,10 +187,10 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   var inputIsAboutToDecide: Bool { false }
 
   /// Gives this future a name. With `nil`, only records the source line.
-  final func setName(_ name: String?, at place: CodeLocation) {
+  final func setName(_ name: String?, at place: CodeLocation, activity: Details.Activity? = nil) {
     let (previous, report) = lock.withLock { () -> (Details?, Node.AfterLock?) in
       let previous = details
-      details = Details(replacing: previous, name: name, place: previous?.place ?? place)
+      details = Details(replacing: previous, name: name, place: previous?.place ?? place, activity: activity)
       return (previous, name.flatMap { self.report(.named($0)) })
     }
     _ = previous  // Released here, outside the lock.

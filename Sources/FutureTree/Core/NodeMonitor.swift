@@ -11,6 +11,8 @@ class NodeMonitor: @unchecked Sendable {  // Because: the lock of the future gua
     /// The future begins to wait for another.
     case waits(for: Node)
     case ends
+    /// The work of a promise reports what it is doing.
+    case does(String)
   }
 
   /// Receives an event under the lock of the future, so that the order of the calls is the order of the events.

@@ -272,7 +272,7 @@ extension StraightWalk {
   }
 
   private mutating func callHandlers(of source: Source, at position: Int, _ request: CancelRequest?) {
-    if let request = self.request(appliedAt: position, request) { summary.handlers += source.callHandlers(request) }
+    if let request = self.request(appliedAt: position, request) { summary.callHandlers(of: source, request) }
   }
 
   /// Returns the request that was applied to the future at this position. `request` is the request of the first signal.

@@ -27,6 +27,8 @@ public struct FutureEvent: Sendable, Hashable {
     case named
     /// The future waits for the future with this number, which is in the same log.
     case linked(to: Int)
+    /// The work of the promise reports what it is doing: see `Promise.activityChanged()`.
+    case activity(String)
     /// A cancellation request took effect on the future.
     case cancelRequested(CancelRequest)
     /// A request stopped at the future because other consumers have interest. The associated value `by` is their
@@ -50,6 +52,7 @@ extension FutureEvent.Fact: CustomStringConvertible {
     case .joined: "joined the log"
     case .named: "named"
     case .linked(let input): "waits for \(input)"
+    case .activity(let text): text
     case .cancelRequested(let request): "asked to cancel\(request.text)"
     case .withheld(let request, let others): "\(others > 0 ? "withheld by \(others)" : "lingering")\(request.text)"
     case .succeeded: "succeeded"
@@ -85,15 +88,15 @@ extension FutureEvent: Codable {
   }
 }
 
-/// Encoded as `{"kind": "linked", "to": 1}`, `{"kind": "withheld", "request": {…}, "by": 2}`,
+/// Encoded as `{"kind": "linked", "to": 1}`, `{"kind": "activity", "activity": "…"}`, `{"kind": "withheld", "request": {…}, "by": 2}`,
 /// `{"kind": "failed", "error": "…"}`, `{"kind": "cancelled", "reason": {…}}`, or an object with only a kind.
 extension FutureEvent.Fact: Codable {
   private enum CodingKeys: String, CodingKey {
-    case kind, to, request, by, error, reason
+    case kind, to, activity, request, by, error, reason
   }
 
   private enum Kind: String, Codable {
-    case created, joined, named, linked, cancelRequested, withheld, succeeded, failed, cancelled, released
+    case created, joined, named, linked, activity, cancelRequested, withheld, succeeded, failed, cancelled, released
   }
 
   public init(from decoder: any Decoder) throws {
@@ -103,6 +106,7 @@ extension FutureEvent.Fact: Codable {
     case .joined: self = .joined
     case .named: self = .named
     case .linked: self = .linked(to: try container.decode(Int.self, forKey: .to))
+    case .activity: self = .activity(try container.decode(String.self, forKey: .activity))
     case .cancelRequested: self = .cancelRequested(try container.decode(CancelRequest.self, forKey: .request))
     case .withheld:
       self = .withheld(
@@ -120,6 +124,7 @@ extension FutureEvent.Fact: Codable {
     switch self {
     case .created, .joined, .named, .succeeded, .released: break
     case .linked(let input): try container.encode(input, forKey: .to)
+    case .activity(let text): try container.encode(text, forKey: .activity)
     case .cancelRequested(let request): try container.encode(request, forKey: .request)
     case .withheld(let request, let others):
       try container.encode(request, forKey: .request)
@@ -135,6 +140,7 @@ extension FutureEvent.Fact: Codable {
     case .joined: .joined
     case .named: .named
     case .linked: .linked
+    case .activity: .activity
     case .cancelRequested: .cancelRequested
     case .withheld: .withheld
     case .succeeded: .succeeded

@@ -50,6 +50,8 @@ final class LogMembership: NodeMonitor, @unchecked Sendable {  // Because: its f
       return note(.withheld(request, by: others))
     case .received:
       return nil
+    case .does(let activity):
+      return node.state.isPending ? note(.activity(activity)) : nil
     case .makes(let derived):
       return addNew(derived)
     case .hasWaiter(let entry):

@@ -22,6 +22,9 @@ public struct TreeSnapshot: Sendable, Hashable {
     public package(set) var name: String
     /// The state of the future.
     public package(set) var state: State
+    /// What the work of a pending promise is doing, such as `receiving 12 of 100 bytes`. `nil` if the promise does not say: see
+    /// `Promise.describeActivity(of:_:)`.
+    public package(set) var activity: String?
     /// The number of consumers: derived futures, tokens, awaiting tasks, blocked threads.
     public package(set) var consumers: Int
     /// The cancellation request that took effect on the future.
@@ -47,7 +50,7 @@ public struct TreeSnapshot: Sendable, Hashable {
     public var isLingering: Bool { withheldRequest != nil && consumers == 0 }
 
     private enum CodingKeys: String, CodingKey {
-      case name, state, consumers, waiters, upstream, createdAt
+      case name, state, activity, consumers, waiters, upstream, createdAt
       case request = "asked"
       case withheldRequest = "withheld"
       case isShared = "shared"
@@ -78,7 +81,7 @@ public struct TreeSnapshot: Sendable, Hashable {
 extension Future {
   /// Returns a snapshot of this future and every future connected to it.
   ///
-  /// Errors are described on the calling thread, outside every lock.
+  /// Errors and activities are described on the calling thread, outside every lock.
   ///
   /// - Complexity: O(futures + edges) time and memory. Each future is locked only while its lists are copied.
   public func tree() -> TreeSnapshot {
@@ -103,7 +106,8 @@ extension TreeSnapshot.Entry {
   /// Creates the entry of a future about which nothing is known.
   package init(name: String) {
     self.init(
-      name: name, state: .pending, consumers: 0, request: nil, withheldRequest: nil, isShared: false, isMarked: false,
+      name: name, state: .pending, activity: nil, consumers: 0, request: nil, withheldRequest: nil, isShared: false,
+      isMarked: false,
       createdAt: nil, waiters: [], upstream: [])
   }
 }
@@ -138,11 +142,14 @@ extension TreeSnapshot {
   }
 
   private static func entry(of node: Node, isMarked: Bool) -> (Entry, waiters: [Node], upstream: [Node]) {
-    let (state, name, place, waiters, upstream) = node.lock.withLock {
-      (node.state, node.label, node.place, node.state.isPending ? node.waiters.entries : [], node.waitsFor)
+    let (state, name, place, activity, waiters, upstream) = node.lock.withLock {
+      (
+        node.state, node.label, node.place, node.describesActivity,
+        node.state.isPending ? node.waiters.entries : [], node.waitsFor
+      )
     }
     let entry = Entry(
-      name: name, state: picture(of: state, node), consumers: state.otherConsumers,
+      name: name, state: picture(of: state, node), activity: activity?(), consumers: state.otherConsumers,
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

@@ -114,10 +114,10 @@ private struct TreeText {
 }
 
 extension TreeSnapshot.Entry {
-  /// State, consumers and requests, such as `pending`, `2 consumers`,
+  /// State, activity, consumers and requests, such as `pending`, `connecting`, `2 consumers`,
   /// `asked to cancel: the tab was closed (App/Tab.swift:7)`.
   package var facts: [String] {
-    var parts = ["\(state)"] + interest
+    var parts = ["\(state)"] + (activity.map { [$0] } ?? []) + interest
     if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
     if let withheldRequest { parts.append("\(isLingering ? "lingering" : "withheld")\(withheldRequest.text)") }
     return parts

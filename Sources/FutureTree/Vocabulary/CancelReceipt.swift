@@ -35,12 +35,16 @@ public struct CancelReceipt: Sendable, Hashable {
 
   /// The number of handlers that received the request.
   public let handlers: Int
+
+  /// What the work was doing whose handler received the request first, such as `connecting`. `nil` in a preview, and if
+  /// its promise does not say it: see `Promise.describeActivity(of:_:)`.
+  public let activity: String?
 }
 
 extension CancelReceipt: CustomStringConvertible {
   /// One phrase, such as `delivered to 1 handler, reached 3 futures`.
   public var description: String {
-    "\(effectDescription), reached \(counted(reached, "future"))"
+    "\(effectDescription), reached \(counted(reached, "future"))\(activity.map { ", met while \($0)" } ?? "")"
   }
 
   private var effectDescription: String {

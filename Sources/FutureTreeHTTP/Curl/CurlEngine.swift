@@ -92,6 +92,9 @@
     /// The transfers that wait outside libcurl: for a lookup, for a connection, or, after the end of libcurl, for their reader.
     private var waiting: Set<ObjectIdentifier> = []
     private var queue: LimitedQueue<(CurlTransfer, [NameResolver.Found])>
+    /// The transfers whose connection is being opened and will be secured. libcurl wants to read from such a socket as soon as it is
+    /// open, or closes it.
+    private var opening: [Int32: CurlTransfer] = [:]
     /// When the timer of libcurl ends, on the clock of the system.
     private var deadline: Duration?
     private var isClosing = false
@@ -140,7 +143,11 @@
       ccurl_multi_set_socket_change(multi, MultiOption.socketFunction) { _, descriptor, interest, loop, _ in
         // 1 is reading, 2 writing, 3 both, and 4 the end of the interest.
         let interest = PollTable.Interest(rawValue: UInt8(truncatingIfNeeded: interest & 3))
-        CurlLoop.loop(loop).poller.interestChanged(interest, of: descriptor)
+        let loop = CurlLoop.loop(loop)
+        loop.poller.interestChanged(interest, of: descriptor)
+        if !loop.opening.isEmpty, interest == .read {
+          loop.opening.removeValue(forKey: descriptor)?.exchange.begin(.securing)
+        }
         return 0
       }
       ccurl_multi_set_timer_change(multi, MultiOption.timerFunction) { _, milliseconds, loop in
@@ -192,6 +199,7 @@
         case .known(let found): begin(transfer, found)
         case .pending(let lookup):
           waiting.insert(ObjectIdentifier(transfer))
+          transfer.exchange.begin(.resolving)
           lookup.observe { [engine] outcome in
             engine.submit(.found(transfer, Result { try outcome.get() }.mapError { NameResolver.error($0) }))
           }
@@ -227,6 +235,7 @@
     /// others. With 256 requests over 8 connections, this took a quarter of the processor time. Requests that may be HTTP/2 stay in the
     /// queue of libcurl, because only libcurl knows which of them can share a connection.
     private func begin(_ transfer: CurlTransfer, _ found: [NameResolver.Found]) {
+      transfer.exchange.begin(.queued)
       guard let origin = transfer.limitedOrigin, !queue.hasRoom(for: origin) else { return start(transfer, found) }
       waiting.insert(ObjectIdentifier(transfer))
       transfer.place = queue.append((transfer, found), key: origin, level: 0, at: .zero)
@@ -248,7 +257,7 @@
       }
       handle.setCloseSocket(
         { loop, descriptor in
-          CurlLoop.loop(loop).poller.forget(descriptor)
+          CurlLoop.loop(loop).forget(descriptor)
           return close(descriptor)
         }, Unmanaged.passUnretained(self).toOpaque())
       do throws(HTTPError) {
@@ -286,6 +295,16 @@
     }
 
     /// Registers a new socket, whose number can be that of a socket that libcurl closed without a report.
-    func opened(_ descriptor: Int32) { poller.forget(descriptor) }
+    ///
+    /// - Parameter transfer: The transfer whose connection will be secured.
+    func opened(_ descriptor: Int32, for transfer: CurlTransfer?) {
+      forget(descriptor)
+      if let transfer { opening[descriptor] = transfer }
+    }
+
+    private func forget(_ descriptor: Int32) {
+      poller.forget(descriptor)
+      if !opening.isEmpty { opening[descriptor] = nil }
+    }
   }
 #endif

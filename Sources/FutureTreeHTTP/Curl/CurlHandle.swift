@@ -47,7 +47,7 @@
 
     struct Information {
       static let requestSize: Int32 = 0x20_000C, connectionCount: Int32 = 0x20_001A, httpVersion: Int32 = 0x20_002E
-      static let peer: Int32 = 0x10_0020
+      static let peer: Int32 = 0x10_0020, peerPort: Int32 = 0x20_0028
       static let connect: Int32 = 0x60_0034, beforeSending: Int32 = 0x60_0035
       static let firstByte: Int32 = 0x60_0036, total: Int32 = 0x60_0032, secured: Int32 = 0x60_0038
     }

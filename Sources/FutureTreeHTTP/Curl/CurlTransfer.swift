@@ -57,6 +57,9 @@
     private var isBodyWithheld = false
     private var hasEnded = false
     private var facts: CurlExchangeFacts?
+    /// When the loader was called, and when libcurl began, on the clock of the system.
+    private let called = SystemClock().now
+    private var started = Duration.zero
 
     init(
       _ exchange: HTTPExchange, _ url: HTTPURL, _ library: CurlLibrary, _ engine: CurlEngine
@@ -110,6 +113,7 @@
     ) throws(HTTPError) {
       typealias Option = CurlHandle.Option
       (self.handle, self.loop) = (handle, loop)
+      started = SystemClock().now
       handle.call(self, reportsRequests: library.isAtLeast(7, 80))
       handle.set(Option.url, url.absoluteString)
       handle.set(Option.pathAsIs, true)
@@ -221,8 +225,13 @@
       } else if !status.isInformational {
         do throws(HTTPError) { try beginBody(fields) } catch { exchange.fail(error) }
       }
-      exchange.receiveHead(status, fields)
+      exchange.receiveHead(status, fields, timings: status.isInformational ? nil : timings())
       checkIsAnsweredEarly()
+    }
+
+    /// - Returns: The timings until now, or `nil` after the end of the handle.
+    private func timings() -> HTTPTimings? {
+      handle.map { HTTPTimings($0, queued: started - called, wasSent: sendCount > 0) }
     }
 
     private func beginBody(_ fields: ResponseHead.Fields) throws(HTTPError) {
@@ -325,9 +334,11 @@
           self.map { engine.submit(.resume($0)) }
         }
       self.upload = upload
+      exchange.begin(.sending)  // Before 7.80, libcurl does not report it.
       switch upload.take(buffer) {
       case .bytes(let count):
         sentSize += count
+        if count == 0 { exchange.begin(.waiting) }
         exchange.bodySent(sentSize)
         return .bytes(count)
       case .wait: return .pause
@@ -384,6 +395,8 @@
     func beforeRequest(to peer: String) -> Bool {
       guard isWanted, sendCount == 0 || mayRepeat() else { return false }
       sendCount += 1
+      exchange.begin(.sending)
+      if request.body.isEmpty { exchange.begin(.waiting) }
       return true
     }
 
@@ -393,7 +406,10 @@
       handle.map { $0.number(CurlHandle.Information.requestSize) } ?? 0 == 0 || mayRepeat()
     }
 
-    func openedSocket(_ descriptor: Int32) { loop?.opened(descriptor) }
+    func openedSocket(_ descriptor: Int32) {
+      exchange.begin(.connecting)
+      loop?.opened(descriptor, for: url.scheme == .https ? self : nil)
+    }
 
     // MARK: - Commands
 
@@ -416,7 +432,8 @@
 
     /// Reads the facts before the handle is used again.
     func willEnd(_ handle: CurlHandle) {
-      if settings.onExchange != nil { facts = CurlExchangeFacts(request, handle, head, attempts: sendCount) }
+      guard settings.onExchange != nil, let timings = timings() else { return }
+      facts = CurlExchangeFacts(request, handle, head, timings, called: called, attempts: sendCount)
     }
 
     /// Receives the result of libcurl, after the handle was removed.

@@ -32,8 +32,6 @@ struct ResponseHead {
   private(set) var hasBegun = false
   /// The fields after the body (RFC 9112, section 7.1.2).
   private(set) var trailers: Fields = []
-  /// The statuses and fields of informational heads, such as 103.
-  private(set) var interim: [(status: HTTPStatus, fields: Fields)] = []
 
   /// Whether the connection may speak HTTP/2, whose heads libcurl writes as lines.
   private let mayBeHTTP2: Bool
@@ -64,7 +62,6 @@ struct ResponseHead {
     case .fields(let status) where text.isEmpty:
       let isInterim = status.isInformational && status.code != 101
       state = isInterim ? .statusLine : .afterHead
-      if isInterim { interim.append((status, fields)) }
       self.status = status
       return .head(status, fields)
     case .fields:

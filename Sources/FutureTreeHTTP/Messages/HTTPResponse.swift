@@ -45,6 +45,9 @@ public struct HTTPResponse: Sendable {
   /// `CurlLoader` delivers them. `URLSession` and AsyncHTTPClient drop them, and so do caches and
   /// recordings.
   public var trailers: HTTPHeaders { stream?.trailers ?? parts.trailers }
+  /// The times and the connection of the exchange, if the transport measures them: see `HTTPTimings`. `nil` for a response from a
+  /// cache.
+  public var timings: HTTPTimings? { parts.timings?.value }
   /// What the headers do not show.
   package var marks: Marks { parts.marks }
 
@@ -70,12 +73,14 @@ public struct HTTPResponse: Sendable {
     let headers: HTTPHeaders
     let content: Content
     let trailers: HTTPHeaders
+    let timings: Box?
     let marks: Marks
 
     init(
       _ request: HTTPRequest, _ status: HTTPStatus, _ headers: HTTPHeaders, _ content: Content,
-      _ trailers: HTTPHeaders, _ marks: Marks
+      _ trailers: HTTPHeaders, _ timings: Box?, _ marks: Marks
     ) {
+      self.timings = timings
       self.marks = marks
       self.trailers = trailers
       self.request = request
@@ -83,6 +88,13 @@ public struct HTTPResponse: Sendable {
       self.headers = headers
       self.content = content
     }
+  }
+
+  /// Timings apart, so that a response without them needs no memory for them.
+  private final class Box: Sendable {
+    let value: HTTPTimings
+
+    init(_ value: HTTPTimings) { self.value = value }
   }
 
   /// The whole body, in memory. Empty if there is no body.
@@ -161,25 +173,24 @@ public struct HTTPResponse: Sendable {
 
   package init(
     to request: HTTPRequest, status: HTTPStatus, headers: HTTPHeaders, content: Content,
-    trailers: HTTPHeaders = HTTPHeaders(), marks: Marks
+    trailers: HTTPHeaders = HTTPHeaders(), timings: HTTPTimings? = nil, marks: Marks
   ) {
-    parts = Parts(request, status, headers, content, trailers, marks)
+    parts = Parts(request, status, headers, content, trailers, timings.map { Box($0) }, marks)
   }
+
+  private init(_ parts: Parts) { self.parts = parts }
 
   /// Returns the same response, to another request.
   package func answering(_ request: HTTPRequest) -> HTTPResponse {
-    HTTPResponse(
-      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
+    HTTPResponse(Parts(request, status, headers, content, parts.trailers, parts.timings, marks))
   }
 
   package func replacingHeaders(_ headers: HTTPHeaders) -> HTTPResponse {
-    HTTPResponse(
-      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
+    HTTPResponse(Parts(request, status, headers, content, parts.trailers, parts.timings, marks))
   }
 
   package func replacingContent(_ content: Content) -> HTTPResponse {
-    HTTPResponse(
-      to: request, status: status, headers: headers, content: content, trailers: parts.trailers, marks: marks)
+    HTTPResponse(Parts(request, status, headers, content, parts.trailers, parts.timings, marks))
   }
 }
 

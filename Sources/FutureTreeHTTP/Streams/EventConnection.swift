@@ -162,5 +162,6 @@ extension Outcome<Void> {
 }
 
 extension FutureName {
-  fileprivate static let reconnection = FutureName("pause before a reconnection")
+  fileprivate static let reconnection = FutureName(
+    "pause before a reconnection", activity: "waiting before the next connection")
 }

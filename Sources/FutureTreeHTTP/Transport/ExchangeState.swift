@@ -44,6 +44,7 @@ struct ExchangeState {
   /// Whether the transfer should begin or continue.
   var isWanted: Bool { !hasEnded && !isCancelAsked }
   private(set) var hasHead = false
+  private var step: HTTPExchange.Step?
   private let rules: Rules
   private var sent: HTTPProgress.Part
   private var lastActivity: Duration
@@ -185,6 +186,36 @@ extension ExchangeState {
       return self.end(.failure(error))
     }
   }
+}
+
+// MARK: - Activity
+
+extension ExchangeState {
+  /// - Returns: Whether the step is another one, and the load still waits for its response.
+  mutating func began(_ step: HTTPExchange.Step) -> Bool {
+    guard !hasEnded, !hasHead, step != self.step else { return false }
+    self.step = step
+    return true
+  }
+
+  /// What the load is doing, or `nil` after its end.
+  func activity(_ received: HTTPProgress.Part) -> String? {
+    if hasEnded { return nil }
+    if isCancelAsked { return "stopping" }
+    if hasHead { return "receiving\(received.amount)" }
+    switch step {
+    case .queued: return "waiting for a connection"
+    case .resolving: return "resolving the host"
+    case .connecting: return "connecting"
+    case .securing: return "securing the connection"
+    case .waiting: return "waiting for the response"
+    case nil, .sending: return sent.completed > 0 ? "sending\(sent.amount)" : "sending the request"
+    }
+  }
+}
+
+extension HTTPProgress.Part {
+  fileprivate var amount: String { total.map { " \(completed) of \($0) bytes" } ?? ", \(completed) bytes until now" }
 }
 
 // MARK: - Work and endings

@@ -27,6 +27,8 @@ import FutureTree
 /// - **Body.** A `ResponseReceiver` checks the response and delivers it to memory, to a file or as a stream.
 /// - **Progress.** The `ProgressHandler` of the request is called after the head, after each piece of a body, and never after
 ///   the end.
+/// - **Activity.** The tree of a load shows its step and its progress: `waiting for the response`, `receiving 12 of 100 bytes`. So
+///   does the receipt of its cancellation request.
 /// - **Reset.** `LiveLoads` tracks the exchange until the transport has reported its end.
 ///
 /// **Threads.** Report the events of one exchange one at a time, from any thread. The other members can be used from any thread
@@ -66,6 +68,22 @@ public final class HTTPExchange: Sendable {
     case failed(HTTPError)
   }
 
+  /// A step of a load before its response, which the tree of the load shows.
+  public enum Step: Sendable, Hashable {
+    /// The request waits for a connection.
+    case queued
+    /// The name of the host is looked up.
+    case resolving
+    /// A connection is opened.
+    case connecting
+    /// The connection is secured by TLS.
+    case securing
+    /// The request is sent.
+    case sending
+    /// The request was sent.
+    case waiting
+  }
+
   /// The request of the load.
   public let request: HTTPRequest
   /// The number of bytes to announce as `Content-Length`. `nil` if the length of the body is not known.
@@ -93,8 +111,8 @@ public final class HTTPExchange: Sendable {
     /// The reason of the cancellation request of the load. A stream that was delivered in the meantime ends with it.
     var cancelReason: CancellationReason?
     var stopTransport: (@Sendable () -> Void)?
-    /// The number of bytes that the response declares and that have not arrived.
-    var remaining: Int?
+    /// The received bytes of the body.
+    var received = HTTPProgress.Part()
   }
 
   /// The exchange, for closures that must not retain it. A closure that captures one object needs no allocation.
@@ -157,6 +175,7 @@ public final class HTTPExchange: Sendable {
     }
     if mustStop { stop() }
     promise.future.named(request.description)
+    promise.describeActivity(of: self) { exchange in exchange.guarded.withLock { $0.state.activity($0.received) } }
     live.add(confirmation.future)
     promise.onRequestCancel { received in
       link.exchange?.cancelAsked(received.reason, isForced: received.options.contains(.forceImmediately))
@@ -184,7 +203,9 @@ public final class HTTPExchange: Sendable {
   ///
   /// Read it between two reports. If it is zero and the transport has not sent the whole request, the server has answered early,
   /// and the transport can stop sending.
-  public var remainingBodyLength: Int? { guarded.withLock { $0.remaining } }
+  public var remainingBodyLength: Int? {
+    guarded.withLock { guarded in guarded.received.total.map { $0 - guarded.received.completed } }
+  }
 
   private var future: Future<HTTPResponse>? { guarded.withLock { $0.promise?.future } }
 
@@ -237,7 +258,7 @@ extension HTTPExchange {
       var part = HTTPProgress.Part()
       do throws(HTTPError) { (response, part) = try perform(work, sent) } catch { fault = error }
       action = guarded.withLock { [fault, part, hasStream = response != nil] in
-        if fault == nil { $0.remaining = part.total.map { $0 - part.completed } }
+        if fault == nil { $0.received = part }
         return $0.state.worked(fault, hasStream: hasStream)
       }
     }
@@ -299,6 +320,16 @@ extension HTTPExchange {
 // The events that a transport reports.
 
 extension HTTPExchange {
+  /// Reports that the transport begins the next step. Transports report the steps that they can observe.
+  ///
+  /// ```swift
+  /// exchange.begin(.connecting)
+  /// let connection = pool.connect(to: host) { exchange.begin(.sending) }
+  /// ```
+  public func begin(_ step: Step) {
+    guarded.withLock { $0.state.began(step) ? $0.promise : nil }?.activityChanged()
+  }
+
   /// Reports the head of a response.
   ///
   /// The status 101 fails the load with the code `invalidResponse`. Other informational heads (100 to 199) are passed to the
@@ -307,9 +338,16 @@ extension HTTPExchange {
   /// - Parameters:
   ///   - status: The status code.
   ///   - fields: The header fields in order, as received.
-  public func receiveHead(_ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>) {
+  ///   - timings: The timings of the response, until now.
+  public func receiveHead(
+    _ status: HTTPStatus, _ fields: some Sequence<(name: String, value: String)>, timings: HTTPTimings? = nil
+  ) {
     guard !status.isInformational || status.code == 101 else { return receiveInterim(status, fields) }
-    receiveHead(status) { receiver throws(HTTPError) in try receiver.receiveHead(status, fields) }
+    receiveHead(status) { receiver throws(HTTPError) in
+      receiver.timings = timings
+      return try receiver.receiveHead(status, fields)
+    }
+    guarded.withLock { $0.promise }?.activityChanged()
   }
 
   /// The closure is called as work on the response, so that the load does not end during the call.
@@ -374,6 +412,7 @@ extension HTTPExchange {
   public func bodySent(_ count: Int) {
     let now = now
     act { $0.bodySent(count, now: now) }
+    if let bodyLength, count >= bodyLength { begin(.waiting) }
   }
 
   /// Fails the load because the request cannot be sent, or only in part. The transport is stopped.

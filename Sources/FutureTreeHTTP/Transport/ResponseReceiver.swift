@@ -61,6 +61,9 @@ public struct ResponseReceiver: ~Copyable, Sendable {
   /// The writer of the stream, after the head. `nil` if the body is not delivered as a stream.
   public private(set) var writer: HTTPBodyWriter?
 
+  /// The timings of the response. Set them before the head, because a stream is delivered then.
+  public var timings: HTTPTimings?
+
   private let request: HTTPRequest
   private let deliversStream: Bool
   private let clock: any FutureClock
@@ -292,8 +295,8 @@ extension ResponseReceiver {
   private func response(_ content: HTTPResponse.Content) -> HTTPResponse? {
     head.map { head in
       HTTPResponse(
-        to: request, status: head.status, headers: head.headers, content: content, trailers: trailers, marks: head.marks
-      )
+        to: request, status: head.status, headers: head.headers, content: content, trailers: trailers,
+        timings: timings, marks: head.marks)
     }
   }
 

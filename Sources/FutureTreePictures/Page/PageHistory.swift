@@ -74,6 +74,7 @@ extension PageHistory {
     switch event.fact {
     case .created, .joined, .named, .released: break
     case .linked(let input): link(self.position(of: input, moment: moment), to: position, moment: moment)
+    case .activity(let text): futures[position].activity = text
     case .cancelRequested(let request):
       futures[position].request = request
       futures[position].withheldRequest = nil
@@ -107,6 +108,7 @@ extension PageHistory {
 
   private mutating func end(_ position: Int, _ state: TreeSnapshot.State, moment: Int) {
     futures[position].state = state
+    futures[position].activity = nil
     futures[position].withheldRequest = nil
     for edge in edgesOf[position] where edges[edge].state == .wanted {
       let isDelivered = edges[edge].from == position && state == .succeeded
@@ -171,9 +173,9 @@ extension TreeSnapshot.State {
 }
 
 extension TreeSnapshot.Entry {
-  /// The state and the number of consumers, such as `pending, 2 consumers`.
+  /// The state, the activity and the number of consumers, such as `pending, connecting, 2 consumers`.
   fileprivate var headline: String {
-    ([state.isPending ? "\(state)" : state.kind] + interest).joined(separator: ", ")
+    ([state.isPending ? "\(state)" : state.kind] + (activity.map { [$0] } ?? []) + interest).joined(separator: ", ")
   }
 
   /// The latest request, or the end, without options and source locations.

@@ -78,7 +78,7 @@ final class TrialWatch: Sendable {
       case .released:
         state.pending[event.future] = nil
         state.living[event.future] = nil
-      case .linked, .cancelRequested, .withheld:
+      case .linked, .activity, .cancelRequested, .withheld:
         break
       }
     }

@@ -69,7 +69,9 @@ import TestSupport
     @Test("Buffered loads use HTTP/2 over TLS, and streams use HTTP/1.1")
     func versions() async throws {
       let facts = Locked<[String?]>([])
-      let loader = loader { $0.onExchange = { exchange in facts.withLock { $0.append(exchange.protocolVersion) } } }
+      let loader = loader {
+        $0.onExchange = { exchange in facts.withLock { $0.append(exchange.timings.protocolVersion) } }
+      }
 
       #expect(await get("\(servers.nginx)/facts", over: loader).hasPrefix("HTTP/2.0 TLSv1.3 "))
       #expect(await get("\(servers.nginx)/facts") { $0.allowsHTTP2 = false }.hasPrefix("HTTP/1.1 TLSv1.3 "))
@@ -182,16 +184,6 @@ import TestSupport
       let response = try await self.loader().load(request).value
       expectEqual(links.value, ["</style.css>; rel=preload"])
       expectEqual(response.trailers["X-Checksum"], "abc")
-
-      let facts = Locked<[CurlExchangeFacts]>([])
-      let loader = loader { $0.onExchange = { exchange in facts.withLock { $0.append(exchange) } } }
-
-      await expectEqual(get(servers.early, over: loader), "body")
-
-      let exchange = try #require(facts.withLock { $0.first })
-      expectEqual(exchange.informational.map(\.status), [HTTPStatus(103)])
-      expectEqual(exchange.informational.first?.fields.first?.value, "</style.css>; rel=preload")
-      expectEqual(exchange.trailers.map { "\($0.name): \($0.value)" }, ["X-Checksum: abc"])
     }
 
     @Test("Bodies of every coding are decoded to the same text")

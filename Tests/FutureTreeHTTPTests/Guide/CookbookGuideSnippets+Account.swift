@@ -26,6 +26,21 @@ extension FeedTests {
 }
 // end
 
+// guide activityTest
+extension FeedTests {
+  @Test("A load says that it waits for its next attempt, and the receipt of its cancellation says it too")
+  func activity() async throws {
+    let retry = Retry(clock: ManualClock())
+    let api = FeedAPI(server: server, retry: retry, transport: mock)
+    mock.on("/posts/1", .status(.serviceUnavailable))
+    let post = api.post(1)
+
+    #expect(FeedAPI.activity(of: post) == "waiting before the next attempt")
+    #expect(post.cancel().activity == "waiting before the next attempt")
+  }
+}
+// end
+
 // guide keysTest
 extension FeedTests {
   @Test("A POST is repeated with the same key")

@@ -68,6 +68,15 @@ extension FeedAPI {
 }
 // end
 
+// guide activity
+extension FeedAPI {
+  /// Returns what a slow load is doing, such as `waiting for the response`, or `nil` if it has ended.
+  static func activity(of load: Future<some Sendable>) -> String? {
+    load.tree().entries.lazy.compactMap(\.activity).first
+  }
+}
+// end
+
 // guide coders
 extension JSONCoders {
   /// The format of the server: `published_at`, with dates such as `2026-03-01T12:00:00Z`.

@@ -77,5 +77,5 @@ extension HTTPError {
 }
 
 extension FutureName {
-  fileprivate static let credentials = FutureName("credentials")
+  fileprivate static let credentials = FutureName("credentials", activity: "waiting for credentials")
 }

@@ -203,7 +203,7 @@ extension HTTPRequest {
 
 extension FutureName {
   fileprivate static let hedge = FutureName("Hedge")
-  fileprivate static let pause = FutureName("hedge delay")
+  fileprivate static let pause = FutureName("hedge delay", activity: "waiting before the second request")
   fileprivate static let first = FutureName("first request")
   fileprivate static let second = FutureName("second request")
 }

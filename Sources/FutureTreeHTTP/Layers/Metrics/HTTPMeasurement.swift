@@ -28,7 +28,8 @@ public struct HTTPMeasurement: Sendable {
   /// The contribution of a load to one instrument of a meter.
   public struct Sample: Sendable, Hashable {
     /// The name of the instrument: `http.client.active_requests` (an up-down counter), or one of the histograms
-    /// `http.client.request.duration`, `http.client.request.body.size` and `http.client.response.body.size`.
+    /// `http.client.request.duration`, `http.client.request.time_in_queue`, `http.client.request.body.size` and
+    /// `http.client.response.body.size`.
     public let name: String
     /// The unit in the notation of UCUM: `{request}`, `s` or `By`.
     public let unit: String
@@ -42,10 +43,12 @@ public struct HTTPMeasurement: Sendable {
   public let phase: Phase
   /// The duration of the load, or `nil` at its beginning.
   public let duration: Duration?
+  /// The timings of the response, if its transport measures them. `nil` at the beginning.
+  public let timings: HTTPTimings?
   /// The trace of the load, with the span identifier of this load. `nil` if the `traceparent` of the request is invalid.
   public let trace: TraceContext?
-  /// All attributes, for a span: the method, the URL, the server, the status, the kind of error, the number of the
-  /// resend, and sizes.
+  /// All attributes, for a span: the method, the URL, the server, the peer, the version of the protocol, the status, the kind of
+  /// error, the number of the resend, and sizes.
   public let attributes: [String: Value]
 
   /// The samples of the measurement, one for each instrument.
@@ -59,6 +62,10 @@ public struct HTTPMeasurement: Sendable {
       active,
       Sample(name: "http.client.request.duration", unit: "s", value: duration / .seconds(1), attributes: few),
     ]
+    if let queued = timings?.queued {
+      samples.append(
+        Sample(name: "http.client.request.time_in_queue", unit: "s", value: queued / .seconds(1), attributes: few))
+    }
     for part in ["request", "response"] {
       guard case .int(let size)? = attributes["http.\(part).body.size"] else { continue }
       samples.append(
@@ -71,7 +78,9 @@ public struct HTTPMeasurement: Sendable {
   private static let startAttributes: Set<String> = [
     "http.request.method", "url.scheme", "server.address", "server.port",
   ]
-  private static let metricAttributes = startAttributes.union(["http.response.status_code", "error.type"])
+  private static let metricAttributes = startAttributes.union([
+    "http.response.status_code", "error.type", "network.protocol.version",
+  ])
 }
 
 extension HTTPMeasurement {
@@ -95,12 +104,16 @@ extension HTTPMeasurement {
   init(startOf request: HTTPRequest, _ trace: TraceContext?, _ redaction: Redaction) {
     phase = .started
     duration = nil
+    timings = nil
     self.trace = trace
     attributes = request.measured(redaction)
   }
 
-  private init(_ start: HTTPMeasurement, duration: Duration, adding added: [String: Value]) {
+  private init(
+    _ start: HTTPMeasurement, duration: Duration, _ timings: HTTPTimings?, adding added: [String: Value]
+  ) {
     phase = .ended
+    self.timings = timings
     self.duration = duration
     trace = start.trace
     attributes = start.attributes.merging(added) { _, new in new }
@@ -115,7 +128,8 @@ extension HTTPMeasurement {
   public func ended(
     _ outcome: Outcome<HTTPResponse>, _ transfer: Outcome<Void>, after duration: Duration
   ) -> HTTPMeasurement {
-    HTTPMeasurement(self, duration: max(duration, .zero), adding: outcome.measured(with: transfer))
+    HTTPMeasurement(
+      self, duration: max(duration, .zero), outcome.response?.timings, adding: outcome.measured(with: transfer))
   }
 }
 
@@ -171,6 +185,15 @@ extension HTTPRequest {
 }
 
 extension Outcome<HTTPResponse> {
+  /// The response, or that of an error with a response.
+  fileprivate var response: HTTPResponse? {
+    switch self {
+    case .success(let response): response
+    case .failure(let error): (error as? HTTPError)?.response
+    case .cancelled: nil
+    }
+  }
+
   /// The attributes that are added when the load ends.
   func measured(with transfer: Outcome<Void>) -> [String: HTTPMeasurement.Value] {
     switch self {
@@ -207,6 +230,10 @@ extension HTTPResponse {
       "http.response.status_code": .int(status.code), "http.response.body.size": .int(bodySize),
     ]
     if status.code >= 400 { attributes["error.type"] = .string("\(status.code)") }
+    guard let timings else { return attributes }
+    attributes["network.protocol.version"] = timings.protocolVersion.map { .string($0) }
+    attributes["network.peer.address"] = timings.peerAddress.map { .string($0) }
+    attributes["network.peer.port"] = timings.peerPort.map { .int(Int($0)) }
     return attributes
   }
 }

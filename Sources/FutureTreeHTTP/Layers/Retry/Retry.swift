@@ -240,5 +240,5 @@ extension Result<HTTPResponse, any Error> {
 
 extension FutureName {
   fileprivate static let retry = FutureName("Retry")
-  fileprivate static let backOff = FutureName("back-off")
+  fileprivate static let backOff = FutureName("back-off", activity: "waiting before the next attempt")
 }

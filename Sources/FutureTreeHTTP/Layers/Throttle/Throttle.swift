@@ -322,7 +322,7 @@ extension HTTPError {
 }
 
 extension FutureName {
-  fileprivate static let throttle = FutureName("Throttle")
+  fileprivate static let throttle = FutureName("Throttle", activity: "waiting for a slot")
 }
 
 extension Throttle {

@@ -34,6 +34,10 @@ final class BodyPipe: Sendable {
     self.clock = clock
     guarded = Locked(Guarded(state: StreamState(rules, now: clock.now)))
     promise.future.named("body of \(rules.request)")
+    promise.describeActivity(of: self) { pipe in
+      let (count, hasUnread) = pipe.guarded.withLock { ($0.state.receivedCount, $0.state.hasUnread) }
+      return hasUnread ? "waiting for the reader, \(count) bytes until now" : "receiving, \(count) bytes until now"
+    }
     promise.onRequestCancel { [weak self] received in
       self?.act { $0.cancelAsked(isForced: received.options.contains(.forceImmediately), received.reason) }
       return .continue
