@@ -3,7 +3,7 @@ extension Promise {
   ///
   /// ```swift
   /// let promise = Promise<Data>()
-  /// promise.describeActivity(of: download) { "receiving, \($0.count) bytes until now" }
+  /// promise.describeActivity(of: receiver) { "receiving, \($0.count) bytes until now" }
   /// print(promise.future.tree())  // promise  pending, receiving, 12 bytes until now
   /// print(promise.future.cancel())  // delivered to 1 handler, reached 1 future, met while receiving, …
   /// ```
@@ -28,7 +28,6 @@ extension Promise {
   /// Reports a new activity to the log of the future, if it is in one.
   ///
   /// ```swift
-  /// phase = .connecting
   /// promise.activityChanged()  // 0.001000 s  7 GET /users  connecting
   /// ```
   ///

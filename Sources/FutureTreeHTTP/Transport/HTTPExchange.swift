@@ -324,7 +324,7 @@ extension HTTPExchange {
   ///
   /// ```swift
   /// exchange.begin(.connecting)
-  /// let connection = pool.connect(to: host) { exchange.begin(.sending) }
+  /// let connection = pool.connect(to: "example.com") { exchange.begin(.sending) }
   /// ```
   public func begin(_ step: Step) {
     guarded.withLock { $0.state.began(step) ? $0.promise : nil }?.activityChanged()
