@@ -5,6 +5,7 @@ import TestSupport
 #if os(Linux)
   import Foundation
   import FutureTree
+  import FutureTreeTesting
   import HTTPTestSupport
   import TestSupport
   import Testing
@@ -234,6 +235,28 @@ import TestSupport
       try await expectEqual(loader.load(request).value.status, HTTPStatus(405))
       try await expectEqual(loader.load(HTTPRequest("\(servers.nginx)/text")).value.status, .ok)
       expectEqual(opened.value, 0)
+    }
+
+    @Test("A throttle follows the limit that Flask-Limiter announces")
+    func rateLimit() async throws {
+      guard let httpbin = servers.httpbin else { return }
+      let throttle = Throttle(1, followsServerLimits: true, clock: ManualClock())
+      let api = throttle --> loader()
+      let request = try HTTPRequest("\(httpbin)/limited?client=\(UUID().uuidString)")
+
+      let first = try await api.load(request).value
+      let second = try await api.load(request).value
+      let third = api.load(request)
+
+      expectEqual([first, second].map { $0.rateLimit()?.remaining }, [1, 0])
+      let reset = try #require(second.rateLimit()?.reset)
+      #expect(.seconds(3500) < reset && reset < .seconds(3610))  // It rounds up.
+      expectEqual(throttle.waitingCount, 1)
+      expectEqual(third.cancel().activity, "waiting for a slot")
+      expectEqual(third.text, "cancelled")
+      let refused = try await loader().load(request).value
+      expectEqual(refused.status, .tooManyRequests)
+      expectEqual(refused.rateLimit()?.remaining, 0)
     }
 
     @Test("Redirects, log-ins, cookies, streams and cancellations work with httpbin")
