@@ -276,8 +276,7 @@ extension Resume {
         onProgress?(HTTPProgress(received: progress))
       }
     } catch {
-      stream.transfer.cancel(reason: .of(.abandoned, "the file failed or was cancelled"))
-      _ = await stream.transfer.outcome
+      await stream.transfer.end(.of(.abandoned, "the file failed or was cancelled"))
       throw error
     }
     try file.commit()
@@ -323,7 +322,7 @@ extension PartialFile {
 
 extension HTTPResponse {
   /// Returns the response that a single load of the whole body would have.
-  fileprivate func inFile(_ url: URL, size: Int) throws(HTTPError) -> HTTPResponse {
+  func inFile(_ url: URL, size: Int) throws(HTTPError) -> HTTPResponse {
     guard status == HTTPStatus(206) else { return replacingContent(.file(url, size: size)) }
     var headers = headers
     headers.remove("Content-Range")

@@ -7,7 +7,7 @@ import FutureTreeHTTP
 /// 1. All bytes are of one representation: each response after the first has the strong validator of the first.
 /// 2. All bytes are from one origin.
 /// 3. The bytes are passed on in order, each once: a response begins at `position`, or its first bytes are skipped.
-/// 4. A body of known length is whole at that length, and only there.
+/// 4. A body of known length is whole at that length, and only there. A part of a body is whole at its end.
 struct ResumeState {
   /// The validator of the representation. `nil` if the body cannot be resumed.
   let validator: String?
@@ -15,8 +15,10 @@ struct ResumeState {
   let origin: String?
   /// The length of the whole body. `nil` if it is not known.
   private(set) var total: Int?
-  /// The number of bytes that were passed on.
+  /// The position of the next byte to pass on.
   private(set) var position = 0
+  /// The position after the last byte of a part of the body. `nil` for the whole body.
+  let partEnd: Int?
   /// The number of the attempt since the last byte that was passed on, counted from 1.
   private(set) var attempt = 1
   /// The number of bytes of the current response that were passed on before.
@@ -30,28 +32,33 @@ struct ResumeState {
     validator = canResume ? response.strongValidator : nil
     origin = response.origin
     total = canResume ? response.declaredLength : nil
+    partEnd = nil
   }
 
-  /// Creates the state of a body of which a part is known from an earlier run.
-  init(validator: String, origin: String?, total: Int?, position: Int) {
+  /// Creates the state of a body of which a part is known from an earlier run, or of a part of a body.
+  init(validator: String?, origin: String?, total: Int?, position: Int, partEnd: Int? = nil) {
     self.validator = validator
     self.origin = origin
     self.total = total
     self.position = position
+    self.partEnd = partEnd
   }
 
   /// Returns the request for the rest of the body. The body must have a validator.
   func request(from base: HTTPRequest) throws(HTTPError) -> HTTPRequest {
     var request = base
-    try request.setHeader("Range", "bytes=\(position)-")
+    try request.setHeader("Range", "bytes=\(position)-" + (partEnd.map { "\($0 - 1)" } ?? ""))
     try request.setHeader("If-Range", received: validator ?? "")
     return request
   }
 
   /// Whether the body is whole after the transfer of a response has ended, successfully or not.
   func isWhole(after isSuccess: Bool) -> Bool {
-    total.map { position == $0 } ?? (isSuccess && repeated == 0)
+    (partEnd ?? total).map { position == $0 } ?? (isSuccess && repeated == 0)
   }
+
+  /// Whether the part is whole, and the current response goes on with the bytes of other parts.
+  var hasOnlyOtherParts: Bool { position == partEnd && position < end ?? total ?? 0 }
 }
 
 // MARK: - Events
@@ -61,14 +68,15 @@ extension ResumeState {
   ///
   /// - Throws: `HTTPError` with the code `invalidResponse` if the response has more bytes than its range.
   mutating func received(_ bytes: Data) throws(HTTPError) -> Data {
-    let new = bytes.dropFirst(repeated)
+    var new = bytes.dropFirst(repeated)
     repeated -= bytes.count - new.count
-    guard let end = end ?? total, new.count > end - position else {
-      position += new.count
-      if !new.isEmpty { attempt = 1 }
-      return new
+    if let end = end ?? total, new.count > end - position {
+      throw HTTPError(.invalidResponse, "The response has more bytes than the range that it declares. Fix the server.")
     }
-    throw HTTPError(.invalidResponse, "The response has more bytes than the range that it declares. Fix the server.")
+    if let partEnd { new = new.prefix(partEnd - position) }
+    position += new.count
+    if !new.isEmpty { attempt = 1 }
+    return new
   }
 
   var progress: HTTPProgress.Part { HTTPProgress.Part(completed: position, total: total) }
@@ -98,7 +106,11 @@ extension ResumeState {
     }
     switch response.status {
     case HTTPStatus(206): try acceptPart(response, maximumSize)
-    case .ok: try acceptWhole(response)
+    case .ok where partEnd == nil: try acceptWhole(response)
+    // The field `If-Range` did not match.
+    case .ok: throw changed(response)
+    // A precondition of the request did not match, although it matched before.
+    case HTTPStatus(412) where partEnd != nil: throw changed(response)
     case HTTPStatus(416):
       // The field `If-Range` matched, because the server would have ignored the range otherwise.
       guard let range = response.contentRange, range.bytes == nil, range.total == position,
@@ -163,7 +175,7 @@ extension ResumeState {
 
 extension HTTPResponse {
   /// The entity tag, if it is a strong validator (RFC 9110, section 8.8.3).
-  fileprivate var strongValidator: String? {
+  var strongValidator: String? {
     let tags = headers.values(for: "ETag")
     guard tags.count == 1, let tag = tags.first, tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else {
       return nil
@@ -172,9 +184,9 @@ extension HTTPResponse {
   }
 
   /// Whether the bytes are not those of the representation, but encoded or decoded.
-  fileprivate var isEncoded: Bool { headers.contains("Content-Encoding") || marks.contains(.isDecoded) }
+  var isEncoded: Bool { headers.contains("Content-Encoding") || marks.contains(.isDecoded) }
 
-  fileprivate var contentRange: ContentRange? {
+  var contentRange: ContentRange? {
     let values = headers.values(for: "Content-Range")
     return values.count == 1 ? ContentRange(values[0]) : nil
   }
@@ -187,7 +199,7 @@ extension HTTPResponse {
     !FieldSyntax.elements(of: headers["Accept-Ranges"] ?? "").contains { $0.lowercased() == "none" }
   }
 
-  fileprivate var origin: String? { request.url?.origin }
+  var origin: String? { request.url?.origin }
 }
 
 /// The range of a representation that a response contains (RFC 9110, section 14.4).

@@ -56,17 +56,20 @@ final class ResumedBody: Sendable {
   }
 
   /// Passes the body of the first response to the writer, and the rest of it from further responses.
-  func run(_ first: HTTPBodyStream, _ initial: ResumeState) async {
+  ///
+  /// - Parameter first: The body of the first response. `nil` if the state needs a request for all of its bytes.
+  func run(_ first: HTTPBodyStream?, _ initial: ResumeState) async {
     var state = initial
     do {
-      // The transport reports the progress of the first transfer.
-      var result = await copy(first, &state, onProgress: nil)
+      var result: Result<Void, any Error>?
       var last = first
+      // The transport reports the progress of the first transfer.
+      if let first { result = await copy(first, &state, onProgress: nil) }
       while let stream = try await rest(after: result, &state) {
         result = await copy(stream, &state, onProgress: request[option: ProgressHandler.self])
         last = stream
       }
-      writer.finish(trailers: last.trailers)
+      writer.finish(trailers: last?.trailers ?? HTTPHeaders())
     } catch let cancelled as FutureCancelled {
       writer.end(.cancelled(cancelled.reason))
     } catch {
@@ -85,6 +88,10 @@ final class ResumedBody: Sendable {
         onProgress?(HTTPProgress(received: state.progress))
         let hasRoom = try writer.write(rest)
         if !hasRoom { _ = await writer.room().outcome }
+        if state.hasOnlyOtherParts { break }
+      }
+      if state.hasOnlyOtherParts {
+        await stream.transfer.end(.of(.abandoned, "the other parts of the body have requests of their own"))
       }
       return .success(())
     } catch {
@@ -94,10 +101,11 @@ final class ResumedBody: Sendable {
 
   /// Returns the stream with the rest of the body, or `nil` if the body is whole.
   private func rest(
-    after result: Result<Void, any Error>, _ state: inout ResumeState
+    after result: Result<Void, any Error>?, _ state: inout ResumeState
   ) async throws -> HTTPBodyStream? {
-    var failure: Result<HTTPResponse, any Error>
+    var failure: Result<HTTPResponse, any Error>?
     switch result {
+    case nil: failure = nil
     case .success where state.isWhole(after: true): return nil
     case .success: failure = .failure(state.truncation)
     case .failure(let error as FutureCancelled): throw error
@@ -105,13 +113,14 @@ final class ResumedBody: Sendable {
     case .failure(let error): failure = .failure(error)
     }
     while true {
-      try await pause(after: failure, &state)
+      if let failure { try await pause(after: failure, &state) }
       var rest = try state.request(from: rules.transferRequest(request))
       rest.progress = nil
       let outcome = await load(rest)
       if case .cancelled(let reason) = outcome { throw FutureCancelled(reason: reason) }
-      failure = Result { try outcome.get() }
-      guard case .success(let response) = failure, !context(failure, state).isTransientFailure else { continue }
+      let answer = Result { try outcome.get() }
+      failure = answer
+      guard case .success(let response) = answer, !context(answer, state).isTransientFailure else { continue }
       do {
         let maximumSize = request.delivery.maximumSize ?? .max
         return try state.accepts(response, maximumSize: maximumSize) ? response.bodyStream : nil
@@ -213,6 +222,14 @@ extension Error {
     case .invalidResponse, .ambiguousBody, .encodedBody, .bodyTooLarge: true
     default: false
     }
+  }
+}
+
+extension Future<Void> {
+  /// Cancels a transfer, and waits for its end.
+  func end(_ reason: CancellationReason) async {
+    cancel(reason: reason)
+    _ = await outcome
   }
 }
 

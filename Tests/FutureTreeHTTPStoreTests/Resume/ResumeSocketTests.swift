@@ -75,6 +75,33 @@ import Testing
     try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.file("partial").path), [])
   }
 
+  @Test("A download in parts whose connections are cut is whole", arguments: [LoopbackStep.close, .reset])
+  func parts(end: LoopbackStep) async throws {
+    let served = Locked<Set<String>>([])
+    server.on("/film") { request in
+      let range = request.values(for: "Range").first?.dropFirst("bytes=".count).split(separator: "-") ?? []
+      let first = range.first.flatMap { Int($0) } ?? 0
+      let last = range.count == 2 ? Int(range[1]) ?? 0 : Self.film.count - 1
+      // The first response for each part is cut in the middle of the part.
+      let isFirst = served.withLock { $0.insert("\(last)").inserted }
+      let bytes = Self.film[first...last]
+      let head =
+        "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes \(first)-\(last)/\(Self.film.count)\r\n"
+        + "Content-Length: \(bytes.count)\r\n\r\n"
+      return [.send(head), .send(Array(bytes.prefix(isFirst ? 40_000 : bytes.count))), isFirst ? end : .pause(.zero)]
+    }
+    let folder = try Folder()
+    let response = try await SystemLoader(.patient).download(
+      HTTPRequest(server.url("/film")), to: folder.file("film"), inParts: 4, minimumPartSize: 1_000,
+      retrying: .immediately(attempts: 1_000)
+    ).value
+
+    expectEqual(response.bodySize, Self.film.count)
+    try expectEqual(Data(contentsOf: folder.file("film")), Data(Self.film))
+    expectEqual(folder.names, ["film"])
+    #expect(server.requests.count >= 8)
+  }
+
   @Test("A reader that is slower than the server gets the whole body through a small buffer")
   func slowReader() async throws {
     server.on("/film") { request in

@@ -17,7 +17,7 @@ package final class BodyFile: @unchecked Sendable {  // Because: its owner has e
   /// Creates the temporary file next to the destination, and removes files that processes which were killed have left there.
   ///
   /// - Throws: `HTTPError` with the code `unwritableBody`.
-  convenience init(for destination: URL) throws(HTTPError) {
+  package convenience init(for destination: URL) throws(HTTPError) {
     let folder = destination.deletingLastPathComponent()
     BodyFile.removeLeftovers(in: folder)
     while true {
@@ -119,11 +119,15 @@ package final class BodyFile: @unchecked Sendable {  // Because: its owner has e
     return FileManager.default.fileExists(atPath: url.path, isDirectory: &isDirectory) && isDirectory.boolValue
   }
 
-  package func append(_ data: Data) throws(HTTPError) {
+  package func append(_ data: Data) throws(HTTPError) { try write(data, at: size) }
+
+  /// Writes bytes at a position, which can be after the end of the file.
+  package func write(_ data: Data, at position: Int) throws(HTTPError) {
     let fault = data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) -> Int32? in
       var rest = bytes[...]
       while !rest.isEmpty {
-        let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        let (start, offset) = (UnsafeRawBufferPointer(rebasing: rest).baseAddress, position + rest.startIndex)
+        let count = pwrite(descriptor, start, rest.count, off_t(offset))
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return errno }
         rest = rest.dropFirst(count)
@@ -131,7 +135,7 @@ package final class BodyFile: @unchecked Sendable {  // Because: its owner has e
       return nil
     }
     if let fault { throw BodyFile.refused("cannot be written", fault) }
-    size += data.count
+    size = max(size, position + data.count)
   }
 
   /// Removes the bytes after a position.
