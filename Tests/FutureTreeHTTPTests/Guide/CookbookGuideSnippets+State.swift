@@ -42,3 +42,36 @@ extension FeedTests {
   }
 }
 // end
+
+// guide parts
+extension FeedAPI {
+  /// Downloads a large film through four connections.
+  func downloadLargeFilm(_ id: Int, to file: URL) -> Future<HTTPResponse> {
+    Future.attempt {
+      http.download(try HTTPRequest(.get, path: "/films/\(id)"), to: file, inParts: 4)
+    }
+  }
+}
+// end
+
+// guide partsTest
+extension FeedTests {
+  @Test("A film is downloaded in four parts, which become one file")
+  func parts() async throws {
+    let film = Data((0..<(4 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+    let answer = MockAnswer.make { request in
+      let range = request.headers["Range"]?.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) } ?? []
+      let (first, last) = (range.first ?? 0, range.count == 2 ? range[1] : film.count - 1)
+      let headers = try HTTPHeaders(["Content-Range": "bytes \(first)-\(last)/\(film.count)", "ETag": "\"v1\""])
+      return HTTPResponse(to: request, status: HTTPStatus(206), headers: headers, body: film[first...last])
+    }
+    mock.on("/films/7", answer.forever())
+    let file = URL.temporaryDirectory.appending(path: "\(UUID()).mp4")
+
+    #expect(try await api.downloadLargeFilm(7, to: file).value.bodySize == film.count)
+    #expect(mock.requests.count == 4)
+    #expect(try Data(contentsOf: file) == film)
+    try FileManager.default.removeItem(at: file)
+  }
+}
+// end
