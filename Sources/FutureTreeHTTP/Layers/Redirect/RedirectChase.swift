@@ -113,7 +113,7 @@ extension HTTPProgress {
   ///
   /// A body that is sent again is not counted twice. A body that is not sent again counts as sent. The received bytes are
   /// those of the last response, but never fewer than before.
-  func notLess(than before: HTTPProgress) -> HTTPProgress {
+  package func notLess(than before: HTTPProgress) -> HTTPProgress {
     var progress = self
     if sent.completed < before.sent.completed { progress.sent = before.sent }
     progress.received.completed = max(received.completed, before.received.completed)

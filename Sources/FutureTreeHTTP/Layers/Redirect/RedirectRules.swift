@@ -31,9 +31,7 @@ enum RedirectRules {
       next.removeHeaders { describesBody($0) }
     }
     if !url.hasSameOrigin(as: base) {
-      next.removeHeaders { request.isBoundToOrigin(header: $0) }
-      next.basicCredentials = nil
-      next.bearerToken = nil
+      next.removeCredentials()
     }
     return next
   }
@@ -159,6 +157,13 @@ extension HTTPRequest {
     if let basicCredentials { credentials.append(basicCredentials.authorization) }
     if let bearerToken { credentials.append(bearerToken.authorization) }
     return credentials
+  }
+
+  /// Removes the credentials, and the fields that name the origin, because the request goes to another origin.
+  package mutating func removeCredentials() {
+    removeHeaders { [request = self] in request.isBoundToOrigin(header: $0) }
+    basicCredentials = nil
+    bearerToken = nil
   }
 
   /// Removes the credentials that this request shares with earlier requests, because it goes to another origin. New

@@ -96,7 +96,7 @@ extension HTTPStatus {
 
 extension HTTPRequest {
   /// Whether sending the request repeatedly has the same effect as sending it once.
-  var isRepeatable: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }
+  package var isRepeatable: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }
 }
 
 extension HTTPResponse {
