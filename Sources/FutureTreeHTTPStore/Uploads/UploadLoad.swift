@@ -42,7 +42,7 @@ final class UploadLoad: Sendable {
   var ended: Future<Void> { end.future }
 
   /// Whether the load waits for its next attempt.
-  var isWaiting: Bool { guarded.withLock { $0.pause?.isCompleted == false } }
+  var isWaiting: Bool { guarded.withLock { $0.pause }?.isCompleted == false }
 
   /// Sends the next request.
   ///

@@ -183,8 +183,9 @@ extension UploadState {
         "The server completed the upload after \(offset) of \(length) bytes, and its response is lost.", response)
     }
     try moved(to: offset, isStall: false, response)
+    if isComplete { return .finished }
     step = .append
-    return isComplete ? .finished : .proceeds
+    return .proceeds
   }
 
   /// Registers the successful response to a part.
