@@ -139,10 +139,10 @@ public final class ResumeUploads: HTTPLayer {
   }
 
   private func isUpload(_ request: HTTPRequest) -> Bool {
-    let methods: [HTTPMethod] = rules.uploadProtocol == .tus ? [.post] : [.post, .put, .patch]
-    let fields = ["Tus-Resumable", "Upload-Offset", "Upload-Complete"]
-    return methods.contains(request.method)
-      && !(fields + (rules.uploadProtocol == .tus ? ["Content-Encoding"] : [])).contains { request.headers.contains($0) }
+    let isTus = rules.uploadProtocol == .tus
+    let methods: [HTTPMethod] = isTus ? [.post] : [.post, .put, .patch]
+    let fields = ["Tus-Resumable", "Upload-Offset", "Upload-Complete"] + (isTus ? ["Content-Encoding"] : [])
+    return methods.contains(request.method) && !fields.contains { request.headers.contains($0) }
   }
 
   private func record(of request: HTTPRequest, _ body: UploadBody) throws(HTTPError) -> UploadRecord? {
@@ -153,7 +153,10 @@ public final class ResumeUploads: HTTPLayer {
       return name.hasPrefix("content-") || name == "upload-metadata"
     }
     let parts =
-      [rules.uploadProtocol.rawValue, request.method.name, url.absoluteString, file.path, request.body.contentType ?? ""]
+      [
+        rules.uploadProtocol.rawValue, request.method.name, url.absoluteString, file.path,
+        request.body.contentType ?? "",
+      ]
       + fields.map { "\($0.name.lowercased()): \($0.value)" }.sorted()
     return try UploadRecord(of: parts.joined(separator: "\n"), version, in: directory)
   }

@@ -71,8 +71,9 @@ final class UploadLoad: Sendable {
     pause?.cancel(reason: reason)
   }
 
-  private func received(_ outcome: Outcome<HTTPResponse>, outer: Future<HTTPResponse>) throws -> Completion<HTTPResponse>
-  {
+  private func received(_ outcome: Outcome<HTTPResponse>, outer: Future<HTTPResponse>) throws -> Completion<
+    HTTPResponse
+  > {
     switch outcome {
     case .cancelled: return Completion(outcome)
     case .failure(let error): return try failed(.failure(error), outer)

@@ -73,7 +73,8 @@ import Testing
     Interruption(faults: [.lost], requests: ["POST /films", "POST /films", "PATCH /uploads/1 0"]),
     Interruption(faults: [.status(503)], requests: ["POST /films", "POST /films", "PATCH /uploads/1 0"]),
     Interruption(
-      faults: [.none, .cut(4)], requests: ["POST /films", "PATCH /uploads/1 0", "HEAD /uploads/1", "PATCH /uploads/1 4"]),
+      faults: [.none, .cut(4)],
+      requests: ["POST /films", "PATCH /uploads/1 0", "HEAD /uploads/1", "PATCH /uploads/1 4"]),
     Interruption(
       faults: [.none, .cut(4), .lost, .status(500), .none, .cut(3)],
       requests: [

@@ -129,7 +129,9 @@ import Testing
     try await finish(held, at: position)
   }
 
-  @Test("A draft that is cancelled after its announcement continues", arguments: [CancellationOptions(), .forceImmediately])
+  @Test(
+    "A draft that is cancelled after its announcement continues",
+    arguments: [CancellationOptions(), .forceImmediately])
   func announced(options: CancellationOptions) async throws {
     let runs = try UploadRuns(.draft)
     let run = runs.run()

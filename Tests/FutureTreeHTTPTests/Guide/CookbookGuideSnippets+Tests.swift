@@ -118,6 +118,35 @@ extension FeedTests {
 }
 // end
 
+// guide uploadInRunsTest
+extension FeedTests {
+  @Test("A cancelled upload continues with the rest of the film")
+  func uploadInTwoRuns() async throws {
+    let folder = URL.temporaryDirectory.appending(path: "\(UUID())")
+    let film = folder.appending(path: "film.mp4")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("a film".utf8).write(to: film)
+    let directory = folder.appending(path: "uploads")
+
+    mock.on("/films", .respond(status: .created, headers: try HTTPHeaders(["Location": "/uploads/1"])))
+    let held = mock.hold("/uploads/1")
+    let first = FilmUploads(server: server, directory: directory, transport: mock).upload(film)
+    first.cancel()
+    held.complete(.cancelled)
+    #expect(first.isCompleted)
+
+    mock.on("/uploads/1", .respond(headers: try HTTPHeaders(["Upload-Offset": "2"])))
+    mock.on("/uploads/1", .respond(status: .noContent, headers: try HTTPHeaders(["Upload-Offset": "6"])))
+    let second = FilmUploads(server: server, directory: directory, transport: mock).upload(film)
+
+    #expect(try await second.value?.path == "/uploads/1")
+    #expect(mock.requests.map(\.method) == [.post, .patch, .head, .patch])
+    #expect(mock.requests.last?.headers["Upload-Offset"] == "2")
+    try FileManager.default.removeItem(at: folder)
+  }
+}
+// end
+
 // guide downloadTest
 extension FeedTests {
   @Test("A download reports the fraction that was received")

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPStore
 import FutureTreeOAuth2
 import Observation
 
@@ -137,6 +138,29 @@ extension FeedAPI {
       request.expectsContinue = true
       return request
     }
+  }
+}
+// end
+
+// guide uploadInRuns
+/// Uploads of films, which can take several runs of the program.
+struct FilmUploads: Sendable {
+  let http: any HTTPLoader
+
+  /// Returns the URL of the upload.
+  func upload(_ film: URL) -> Future<HTTPURL?> {
+    http.load {
+      var request = try HTTPRequest(.post, to: "films")
+      request.body = .file(film, contentType: "video/mp4")
+      return request
+    }.validated().map { $0.request.url }
+  }
+}
+
+extension FilmUploads {
+  init(server: ServerEnvironment, directory: URL, transport: any HTTPLoader = SystemLoader()) {
+    let uploads = ResumeUploads(.tus, directory: directory)
+    self.init(http: Autocancel() --> ApplyEnvironment(server) --> uploads --> transport)
   }
 }
 // end

@@ -43,11 +43,11 @@ private struct NamedLayer: Sendable, CustomTestStringConvertible {
     ]
   }
 
-  /// Layers without a future of their own: a load has the future of the next loader. `Resume` has one for a stream,
+  /// Layers without a future of their own: a load has the future of the next loader. `Resume` has one for a stream, `ResumeUploads` for a body,
   /// `CircuitBreaker` for a probe, and `Hedge` once it has measured enough responses.
   static let transparent = [
     NamedLayer(Log { _ in }), NamedLayer(RequestMetrics { _ in }), NamedLayer(ApplyEnvironment(nil)),
-    NamedLayer(Route()), NamedLayer(Resume()), NamedLayer(ModifyRequest { _ in }),
+    NamedLayer(Route()), NamedLayer(Resume()), NamedLayer(ResumeUploads(.tus)), NamedLayer(ModifyRequest { _ in }),
     NamedLayer(BearerAuth(try! BearerToken("token"))),
     NamedLayer(Timeout()), NamedLayer(CircuitBreaker()), NamedLayer(Hedge()),
     NamedLayer(HTTPRecorder()), NamedLayer(JSONCoders()), NamedLayer(CompressBodies()),

@@ -38,7 +38,7 @@ public struct Layers {
           "Observing", "Log",
           "Metrics", "Redirect", "Retry", "Hedge", "Route", "Throttle", "Timeout",
         ]),
-      Module(name: "FutureTreeHTTPStore", folders: ["Cookies", "Cache", "Resume"]),
+      Module(name: "FutureTreeHTTPStore", folders: ["Cookies", "Cache", "Resume", "Uploads"]),
       Module(name: "FutureTreeTransportTesting", folders: ["Simulation", "Conformance", "Load"]),
     ]
   }
