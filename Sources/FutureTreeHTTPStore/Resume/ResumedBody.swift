@@ -234,5 +234,6 @@ extension Future<Void> {
 }
 
 extension FutureName {
-  fileprivate static let pause = FutureName("pause before a resumption")
+  fileprivate static let pause = FutureName(
+    "pause before a resumption", activity: "waiting before the body continues")
 }

@@ -227,5 +227,6 @@ extension UploadLoad {
 
 extension FutureName {
   static let resumeUploads = FutureName("ResumeUploads")
-  fileprivate static let uploadPause = FutureName("pause before an upload continues")
+  fileprivate static let uploadPause = FutureName(
+    "pause before an upload continues", activity: "waiting before the upload continues")
 }
