@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 
-// Handlers for Hummingbird that return futures, and bridges to swift-log, swift-metrics and swift-distributed-tracing.
+// Handlers for Hummingbird that return futures, graceful shutdown, and bridges to swift-log, swift-metrics and
+// swift-distributed-tracing.
 // FutureTree itself has no dependencies. See README.md.
 
 import PackageDescription
@@ -11,6 +12,7 @@ let package = Package(
   products: [
     .library(name: "FutureTreeHummingbird", targets: ["FutureTreeHummingbird"]),
     .library(name: "FutureTreeInspector", targets: ["FutureTreeInspector"]),
+    .library(name: "FutureTreeLifecycle", targets: ["FutureTreeLifecycle"]),
     .library(name: "FutureTreeLogging", targets: ["FutureTreeLogging"]),
     .library(name: "FutureTreeMetrics", targets: ["FutureTreeMetrics"]),
     .library(name: "FutureTreeTracing", targets: ["FutureTreeTracing"]),
@@ -23,17 +25,20 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .target(
       name: "FutureTreeHummingbird",
       dependencies: [
+        "FutureTreeLifecycle",
         .product(name: "FutureTree", package: "FutureTree"),
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]),
     .target(
       name: "FutureTreeInspector",
@@ -57,6 +62,13 @@ let package = Package(
       ],
       path: "Examples/Inspector"),
     .target(
+      name: "FutureTreeLifecycle",
+      dependencies: [
+        .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreeHTTP", package: "FutureTree"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]),
+    .target(
       name: "FutureTreeLogging",
       dependencies: [
         .product(name: "FutureTreeHTTP", package: "FutureTree"),
@@ -78,6 +90,7 @@ let package = Package(
       name: "ServerTestSupport",
       dependencies: [
         .product(name: "FutureTree", package: "FutureTree"),
+        .product(name: "FutureTreeTesting", package: "FutureTree"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -94,6 +107,7 @@ let package = Package(
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
     .testTarget(
       name: "FutureTreeInspectorTests",
@@ -101,6 +115,17 @@ let package = Package(
         "FutureTreeInspector", "ServerTestSupport",
         .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
         .product(name: "FutureTreeTesting", package: "FutureTree"),
+      ]),
+    .testTarget(
+      name: "FutureTreeLifecycleTests",
+      dependencies: [
+        "FutureTreeLifecycle", "ServerTestSupport",
+        .product(name: "FutureTreeHTTPTesting", package: "FutureTree"),
+        .product(name: "FutureTreeTesting", package: "FutureTree"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
     .testTarget(
       name: "FutureTreeLoggingTests",

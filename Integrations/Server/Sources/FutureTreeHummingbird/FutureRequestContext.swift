@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeLifecycle
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -47,6 +48,11 @@ public struct IncomingRequest: Sendable {
   public private(set) var deadline: FutureDeadline?
   /// The trace that the client sent in `traceparent` and `tracestate`, or `nil`. It is known in handlers that return futures.
   public private(set) var trace: TraceContext?
+
+  /// The service that shuts down the handler, if the router has the middleware ``HandlerShutdown``.
+  var service: ScopeService?
+  /// The scope of this request, inside that of the service.
+  var work: CancelScope?
 
   let channel: any Channel
   private let clock: any FutureClock

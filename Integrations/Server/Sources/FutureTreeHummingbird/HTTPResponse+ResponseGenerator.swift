@@ -14,8 +14,8 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   /// have. If that is not known, its length is 0, because the server would send chunks otherwise.
   ///
   /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the context is
-  /// a ``FutureRequestContext``, its transfer receives a cancellation request when the client disconnects, and when the
-  /// deadline of the request passes, which also closes the connection. If the transfer does not succeed, the connection is
+  /// a ``FutureRequestContext``, its transfer receives a cancellation request when the client disconnects, after the drain
+  /// of a shutdown, and when the deadline of the request passes, which also closes the connection. If the transfer does not succeed, the connection is
   /// closed before the end of the body. A file is sent in chunks, and is not deleted. If its size has changed, the connection
   /// is closed.
   ///
@@ -66,20 +66,23 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
       let chunks = bodyStream
       return ResponseBody(contentLength: size) { try await $0.write(all: chunks, size: size) }
     case .stream(let chunks):
-      let timer = (context as? any FutureRequestContext).flatMap { Self.limit(chunks.transfer, $0.incoming) }
+      let incoming = (context as? any FutureRequestContext)?.incoming
+      let timer = incoming.flatMap { Self.limit(chunks.transfer, $0) }
       return ResponseBody { writer in
         defer { timer?.cancel() }
-        try await writer.write(all: chunks)
+        guard let incoming else { return try await writer.write(all: chunks) }
+        try await incoming.shuttingDownWithServer { try await writer.write(all: chunks) }
       }
     }
   }
 
-  /// Cancels a transfer when the client disconnects, and when the deadline passes.
+  /// Cancels a transfer when the client disconnects, when the deadline passes, and at a shutdown.
   ///
   /// - Returns: The timer of the deadline. It also closes the connection, because a client that does not read would keep it.
   private static func limit(_ transfer: Future<Void>, _ incoming: IncomingRequest) -> FutureTimer? {
     let watch = incoming.whenClientDisconnects { transfer.cancel(reason: $0) }
     transfer.observe { _ in watch.end() }
+    incoming.work?.addTransfer(transfer)
     return incoming.deadline.map { deadline in
       deadline.clock.schedule(after: max(deadline.remaining, .zero)) {
         transfer.cancel(reason: CancellationReason("the deadline of the request passed", kind: .deadline))

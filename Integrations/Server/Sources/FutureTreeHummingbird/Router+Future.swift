@@ -16,9 +16,11 @@ extension RouterMethods where Context: FutureRequestContext {
   /// The future receives a cancellation request, with a reason,
   /// - when the client closes the connection: see ``ClientDisconnectHandler`` for what can be detected;
   /// - when the deadline of the request passes, which the client sends as `request-timeout` or `grpc-timeout`;
-  /// - when the task of the handler is cancelled. A graceful shutdown waits for handlers, and cancels none.
+  /// - when the task of the handler is cancelled;
+  /// - after the drain of a graceful shutdown, if the router has the middleware ``HandlerShutdown``. Without it, a graceful
+  ///   shutdown waits for handlers, and cancels none.
   ///
-  /// The request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
+  /// Except at a shutdown, the request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
   /// completes when the future does. At the deadline, it completes at once.
   ///
   /// Handlers of `onRequestCancel` can run on the event loop of the connection. They must not block.
@@ -63,7 +65,10 @@ struct FutureResponder<Context: FutureRequestContext, Value: ResponseGenerator &
     do {
       try context.incoming.read(request.headers)
       if context.incoming.deadline?.isExceeded() == true { throw Hummingbird.HTTPError(.gatewayTimeout) }
-      let value = try await context.incoming.value(of: handler(request, context))
+      let work = context.incoming.beginWork("\(request.method) \(context.endpointPath ?? "")")
+      defer { work?.end() }
+      let begin = { [context] in try handler(request, context) }
+      let value = try await context.incoming.value(of: work?.run(begin) ?? begin())
       return try value.response(from: request, context: context)
     } catch {
       guard let status = errorStatus(of: error) else { throw error }
@@ -86,7 +91,9 @@ extension IncomingRequest {
     let watch = whenClientDisconnects { answer.cancel(.doNotForwardIfOthersWaiting, reason: $0) }
     defer { watch.end() }
     return try await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in answer.observe { continuation.resume(returning: $0) } }
+      await shuttingDownWithServer {
+        await withCheckedContinuation { continuation in answer.observe { continuation.resume(returning: $0) } }
+      }
     } onCancel: {
       // The runtime may hold a lock of the task here, under which no handler may run.
       channel.eventLoop.execute {
@@ -101,7 +108,7 @@ func errorStatus(of error: any Error) -> HTTPTypes.HTTPResponse.Status? {
   switch error {
   case is InvalidTimeoutField: .badRequest
   case is TimeoutError: .gatewayTimeout
-  case is FutureCancelled, is CancellationError: .serviceUnavailable
+  case is FutureCancelled, is CancellationError, is ScopeEnded: .serviceUnavailable
   case let error as FutureTreeHTTP.HTTPError: statuses[error.code] ?? .internalServerError
   case let error as AllFailed: error.errors.last.flatMap(errorStatus)
   default: nil

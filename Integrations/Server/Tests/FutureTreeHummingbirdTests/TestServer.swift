@@ -1,28 +1,12 @@
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHummingbird
-import FutureTreeTesting
+import FutureTreeLifecycle
 import Hummingbird
 import Logging
 import NIOCore
 import NIOPosix
 import ServerTestSupport
-
-/// A clock that reports timers as soon as they are scheduled, so that a test can wait for one before it advances time.
-final class ReportingClock: FutureClock {
-  let manual = ManualClock()
-  private let scheduled = Promise<Void>()
-
-  /// A future that completes when the first timer is scheduled.
-  var firstTimer: Future<Void> { scheduled.future }
-
-  var now: Duration { manual.now }
-
-  func schedule(after duration: Duration, _ body: @escaping @Sendable () -> Void) -> FutureTimer {
-    defer { scheduled.succeed(()) }
-    return manual.schedule(after: duration, body)
-  }
-}
 
 /// A context whose deadlines use the clock of the test.
 struct TestContext: FutureRequestContext {
@@ -79,22 +63,25 @@ final class InputEndRecorder: ChannelInboundHandler, RemovableChannelHandler {
 /// - Parameters:
 ///   - installs: Whether the server installs `ClientDisconnectHandler`, as opposed to the first handler of a connection.
 ///   - inputEnded: A promise to complete when the input of a connection has ended.
+///   - service: A service of the application.
 func withServer(
   _ router: Router<TestContext>, installs: Bool = true, clock: any FutureClock = .system,
-  inputEnded: Promise<Void> = Promise(), _ body: (RawClient.Address) async throws -> Void
+  inputEnded: Promise<Void> = Promise(), service: ScopeService? = nil,
+  _ body: (RawClient.Address) async throws -> Void
 ) async throws {
   let port = Promise<Int>()
   let handlers: @Sendable () -> [any RemovableChannelHandler] = {
     (installs ? [ClientDisconnectHandler()] : []) + [InputEndRecorder(inputEnded)]
   }
-  let app = Application(
+  var app = Application(
     router: router, server: .http1(configuration: .init(additionalChannelHandlers: handlers())),
     configuration: .init(address: .hostname("127.0.0.1", port: 0)),
     onServerRunning: { channel in port.succeed(channel.localAddress!.port!) },
     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+  if let service { app.addServices(service) }
   try await TestContext.$clock.withValue(clock) {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try? await app.run() }
+      group.addTask { [app] in try? await app.run() }
       defer { group.cancelAll() }
       try await body(RawClient.Address(port: port.future.value))
     }
