@@ -83,7 +83,7 @@ public final class ScopeService: Service {
   /// Begins the shutdown, unless it has begun.
   ///
   /// ```swift
-  /// adminRoute.onQuit { service.shutDown() }
+  /// let report = try await service.shutDown().value
   /// ```
   ///
   /// A graceful shutdown of the program calls this method. Later calls join the first one.
