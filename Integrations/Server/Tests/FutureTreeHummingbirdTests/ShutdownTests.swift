@@ -8,7 +8,7 @@ import ServerTestSupport
 import ServiceLifecycleTestKit
 import Testing
 
-@Suite("A graceful shutdown of a server") struct ShutdownTests {
+@Suite("A graceful shutdown of a server", .timeLimit(.minutes(20))) struct ShutdownTests {
   private let router = Router(context: TestContext.self)
   private let mock = MockLoader()
   private let work = Work()

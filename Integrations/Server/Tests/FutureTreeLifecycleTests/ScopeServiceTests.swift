@@ -141,6 +141,18 @@ import Testing
     #expect(scope.undoneCount == 1 && reports.only?.wasForced == true)
   }
 
+  @Test("Shared work in which others have interest continues, and the report says that it is left")
+  func sharedWork() {
+    let work = scope.run { source.future.shared() }
+    let token = work.cancelToken()
+    service.shutDown()
+
+    clock.advance(by: .seconds(25))
+
+    #expect(!work.isCompleted && reports.only?.grace?.ending == nil && reports.only?.wasForced == true)
+    withExtendedLifetime(token) {}
+  }
+
   @Test("Queued work begins in the drain, and leaves the queue at the request")
   func queue() {
     let queue = FutureQueue()
@@ -161,7 +173,7 @@ import Testing
   }
 }
 
-@Suite("The service of a scope in a group") struct ScopeServiceRunTests {
+@Suite("The service of a scope in a group", .timeLimit(.minutes(20))) struct ScopeServiceRunTests {
   private let clock = ReportingClock()
   private let scope = CancelScope("work")
   private let reports = Reports()
