@@ -1,4 +1,4 @@
-/// The counts of a propagation, from which its receipt is made.
+/// The counts of a propagation, from which its receipt is made. Plain bits, so that copies of it need no instructions.
 struct CancelSummary {
   /// The number of futures to which the request was applied.
   var reached = 0
@@ -13,7 +13,9 @@ struct CancelSummary {
   private var atTarget: CancelReceipt.Effect?
   private var hasEndedTarget = false
   /// What the work was doing whose handler received the request first.
-  private(set) var activity: String?
+  ///
+  /// Retained until `makeReceipt` takes it.
+  private var activity: Unmanaged<ActivityText>?
 
   mutating func record(_ disposition: FutureState.Disposition?) {
     let isTarget = reached == 0 && atTarget == nil
@@ -45,12 +47,12 @@ struct CancelSummary {
 
   /// Calls the handlers of a source.
   mutating func callHandlers(of source: Source, _ request: CancelRequest) {
-    let (called, activity) = source.callHandlers(request, asksForActivity: activity == nil)
-    handlers += called
-    if let activity { self.activity = activity }
+    if activity == nil, source.hasDetails { activity = source.activityMet.map { .passRetained($0) } }
+    handlers += source.callHandlers(request)
   }
 
-  var receipt: CancelReceipt {
+  /// Makes the receipt. Called once, when the propagation has ended.
+  @inline(__always) func makeReceipt() -> CancelReceipt {
     var effect: CancelReceipt.Effect = .stored
     if let atTarget {
       effect = atTarget
@@ -68,6 +70,7 @@ struct CancelSummary {
     // A duplicate reaches only its target. A withheld request that its withdrawal delivered is another request.
     let isDuplicate = if case .duplicate? = atTarget { true } else { false }
     return CancelReceipt(
-      effect: effect, reached: isDuplicate ? 1 : max(1, reached + stops), handlers: handlers, activity: activity)
+      effect: effect, reached: isDuplicate ? 1 : max(1, reached + stops), handlers: handlers,
+      activityMet: activity?.takeRetainedValue())
   }
 }

@@ -79,19 +79,19 @@ struct CancellationPropagation: ~Copyable {
       var propagation = CancellationPropagation(after: walk, fork, from: signal)
       propagation.walk()
       return propagation.finish()
-    }
+    }.makeReceipt()
   }
 
   /// Runs one propagation that begins with several signals.
   @discardableResult
   static func run(_ signals: [Signal]) -> CancelReceipt {
-    guard let first = signals.first else { return CancelSummary().receipt }
+    guard let first = signals.first else { return CancelSummary().makeReceipt() }
     if signals.count == 1 { return run(first) }
     return Trampoline.run {
       var propagation = CancellationPropagation(of: signals)
       propagation.walk()
       return propagation.finish()
-    }
+    }.makeReceipt()
   }
 
   /// Removes entries that no longer wait from their lists.
@@ -107,10 +107,10 @@ struct CancellationPropagation: ~Copyable {
   /// - Complexity: The same as `run`.
   static func preview(_ signal: Signal) -> CancelReceipt {
     var walk = StraightWalk(isPreview: true)
-    guard let fork = walk.walk(from: signal) else { return walk.summary.receipt }
+    guard let fork = walk.walk(from: signal) else { return walk.summary.makeReceipt() }
     var propagation = CancellationPropagation(after: walk, fork, from: signal, preview: [:])
     propagation.walk()
-    return propagation.summary.receipt
+    return propagation.summary.makeReceipt()
   }
 
   /// Adds a future to which a request was applied.
@@ -121,13 +121,13 @@ struct CancellationPropagation: ~Copyable {
       Reached(node: node, unretainedRequest: request, predecessor: predecessor.map { Int32($0) }))
   }
 
-  private mutating func finish() -> CancelReceipt {
+  private mutating func finish() -> CancelSummary {
     prune()
     if !left.isEmpty { CancellationPropagation.leave(left) }
     for report in queue.reports { report() }
     callHandlers()
     notify()
-    return summary.receipt
+    return summary
   }
 }
 

@@ -16,10 +16,9 @@ package struct FutureName: Sendable {
     _ text: StaticString, activity: StaticString? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     self.text = text.description
-    var describe: Node.Details.Activity?
-    if let activity { describe = { activity.description } }
     details = Node.Details(
-      name: self.text, place: CodeLocation(fileID: fileID.description, line: line), activity: describe)
+      name: self.text, place: CodeLocation(fileID: fileID.description, line: line),
+      activity: activity.map { .fixed(ActivityText($0.description)) })
   }
 }
 

@@ -102,10 +102,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     let executor: FutureExecutor
     let monitor: NodeMonitor?
     let linger: Linger?
-    /// Describes what the work of a promise is doing. User code: called outside every lock.
     let activity: Activity?
-
-    typealias Activity = @Sendable () -> String?
 
     /// Creates details. Values that are `nil` are those of `previous`.
     init(
@@ -163,11 +160,6 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
     set { if state.isPending { storage.reference = newValue.map { $0.toOpaque() } } }
   }
 
-  /// The description of the work of a promise that is neither completed nor sealed. Called under the lock.
-  final var describesActivity: Details.Activity? {
-    state.phase == .waiting && state.createdBy.isSource ? details?.activity : nil
-  }
-
   /// The futures that this one waits for now, each with the entry in its list. Called under the lock.
   var waitsFor: TinyArray<Link> {
     TinyArray(upstream.map { Link(node: $0.takeUnretainedValue(), entry: self) })
@@ -187,7 +179,7 @@ class Node: Waiter, @unchecked Sendable {  // Because: see invariant 1.
   var inputIsAboutToDecide: Bool { false }
 
   /// Gives this future a name. With `nil`, only records the source line.
-  final func setName(_ name: String?, at place: CodeLocation, activity: Details.Activity? = nil) {
+  final func setName(_ name: String?, at place: CodeLocation, activity: Activity? = nil) {
     let (previous, report) = lock.withLock { () -> (Details?, Node.AfterLock?) in
       let previous = details
       details = Details(replacing: previous, name: name, place: previous?.place ?? place, activity: activity)

@@ -47,25 +47,17 @@ final class Source: Node, @unchecked Sendable {  // Because: `lock` guards `hand
     lock.withLock { handlers.remove(entry) }
   }
 
-  /// Calls the handlers, the last installed first. Returns the number of handlers that it called, and what the work was doing.
+  /// Calls the handlers, the last installed first. Returns the number of handlers that it called.
   ///
   /// All handlers are taken before the first call. A request that a handler sends finds no handler at this source.
-  func callHandlers(_ request: CancelRequest, asksForActivity: Bool) -> (count: Int, activity: String?) {
+  func callHandlers(_ request: CancelRequest) -> Int {
     var entries = takeCalledHandlers()
     var count = 0
-    let activity = asksForActivity && !entries.isEmpty && hasDetails ? self.activity : nil
     while let entry = entries.popLast() {
       count += 1
       entry.callInPropagation(request)
     }
-    return (count, activity)
-  }
-
-  /// What the work of the promise is doing, while the promise is neither completed nor sealed. Called outside every lock.
-  @inline(never) var activity: String? {
-    guard let describe = lock.withLock({ describesActivity }) else { return nil }
-    LockRule.assertNoLockIsHeld()
-    return describe()
+    return count
   }
 
   private func takeCalledHandlers() -> LinkedList<HandlerEntry> {

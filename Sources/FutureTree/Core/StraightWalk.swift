@@ -204,13 +204,13 @@ struct StraightWalk: ~Copyable {
 /// The phases after the walk: ending branches early, calling handlers, and notifying waiters.
 extension StraightWalk {
   /// Completes the propagation after a walk without a fork.
-  mutating func finish(_ origin: borrowing Signal) -> CancelReceipt {
+  mutating func finish(_ origin: borrowing Signal) -> CancelSummary {
     let owner = prune(origin)
     if let source = lastSource?.asSource { callHandlers(of: source, at: path.count, origin.request) }
     if sources > 0 { callHandlers(origin.request) }
     if ended > 0 { notify() }
     owner?.notify()
-    return summary.receipt
+    return summary
   }
 
   /// Ends the futures on the path from the future that withheld the request down to the sender of the first signal. Law 3

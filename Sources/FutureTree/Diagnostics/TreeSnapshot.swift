@@ -144,12 +144,12 @@ extension TreeSnapshot {
   private static func entry(of node: Node, isMarked: Bool) -> (Entry, waiters: [Node], upstream: [Node]) {
     let (state, name, place, activity, waiters, upstream) = node.lock.withLock {
       (
-        node.state, node.label, node.place, node.describesActivity,
+        node.state, node.label, node.place, node.activity,
         node.state.isPending ? node.waiters.entries : [], node.waitsFor
       )
     }
     let entry = Entry(
-      name: name, state: picture(of: state, node), activity: activity?(), consumers: state.otherConsumers,
+      name: name, state: picture(of: state, node), activity: activity?.current?.text, consumers: state.otherConsumers,
       request: state.requests.asked, withheldRequest: state.requests.withheld, isShared: state.isShared,
       isMarked: isMarked, createdAt: place, waiters: [], upstream: [])
     return (entry, waiters.compactMap(\.owner), upstream.map(\.node))

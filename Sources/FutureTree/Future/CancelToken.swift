@@ -36,7 +36,7 @@ public final class CancelToken: Sendable {
   ) -> CancelReceipt {
     switch entry.target {
     case .ended(let ending):
-      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0, activity: nil)
+      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0, activityMet: nil)
     case .pending(let node):
       let request = CancelRequest(options: options, reason: reason, fileID: fileID, line: line)
       return CancellationPropagation.run(Signal(node: node, request: request, sender: entry, departure: .losesInterest))
@@ -47,7 +47,7 @@ public final class CancelToken: Sendable {
   public func previewCancel(_ options: CancellationOptions = []) -> CancelReceipt {
     switch entry.target {
     case .ended(let ending):
-      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0, activity: nil)
+      return CancelReceipt(effect: .tooLate(ending), reached: 1, handlers: 0, activityMet: nil)
     case .pending(let node):
       let request = CancelRequest(options: options, reason: .unspecified)
       return CancellationPropagation.preview(

@@ -22,7 +22,7 @@ extension Promise {
   public func describeActivity<Worker: AnyObject & Sendable>(
     of worker: Worker, _ describe: @escaping @Sendable (Worker) -> String?
   ) {
-    source.setActivity { [weak worker] in worker.flatMap(describe) }
+    source.setActivity(.described { [weak worker] in worker.flatMap(describe) })
   }
 
   /// Reports a new activity to the log of the future, if it is in one.
@@ -36,21 +36,5 @@ extension Promise {
   /// - Complexity: O(1), a few instructions for a future without a log.
   public func activityChanged() {
     source.reportActivity()
-  }
-}
-
-extension Source {
-  func setActivity(_ activity: @escaping Details.Activity) {
-    let previous = lock.withLock {
-      let previous = details
-      details = Details(replacing: previous, activity: activity)
-      return previous
-    }
-    _ = previous  // Released here, outside the lock.
-  }
-
-  func reportActivity() {
-    guard lock.withLock({ state.isRare && details?.monitor != nil }), let activity else { return }
-    reportNow(.does(activity))
   }
 }

@@ -38,7 +38,9 @@ public struct CancelReceipt: Sendable, Hashable {
 
   /// What the work was doing whose handler received the request first, such as `connecting`. `nil` in a preview, and if
   /// its promise does not say it: see `Promise.describeActivity(of:_:)`.
-  public let activity: String?
+  public var activity: String? { activityMet?.text }
+
+  let activityMet: ActivityText?
 }
 
 extension CancelReceipt: CustomStringConvertible {
