@@ -286,6 +286,7 @@ extension HTTPExchange {
   ) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
     let (response, part) = try received.pass(work)
     guard let onProgress, let sent else { return (response, part) }
+    guarded.withLock { $0.received = part }  // The handler can look at the tree.
     let transfer = received.writer?.transfer.isCompleted
     if !(transfer ?? future?.isCompleted ?? true) { onProgress(HTTPProgress(sent: sent, received: part)) }
     return (response, part)
