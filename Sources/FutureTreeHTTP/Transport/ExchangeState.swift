@@ -209,6 +209,7 @@ extension ExchangeState {
     case .connecting: return "connecting"
     case .securing: return "securing the connection"
     case .waiting: return "waiting for the response"
+    case nil where sent.total == 0: return "waiting for the response"  // Some transports show no steps.
     case nil, .sending: return sent.completed > 0 ? "sending\(sent.amount)" : "sending the request"
     }
   }
