@@ -90,23 +90,27 @@ package struct PrivateFile: Sendable {
 
   /// Opens the file, creates it if it is missing, and locks it. The lock ends with the result or with the process.
   ///
-  /// - Returns: `nil` if it is locked, also if this process has locked it.
-  package func lock() throws(HTTPError) -> Lock? {
+  /// - Parameter needsLocks: Whether a volume without locks is an error. Defaults to `true`.
+  /// - Returns: `nil` if it is locked, also if this process has locked it, and on a volume without locks.
+  package func lock(needsLocks: Bool = true) throws(HTTPError) -> Lock? {
     if try !hasSafeDirectory() { try makeDirectory() }
-    let descriptor = open(url.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-    guard descriptor >= 0 else { throw failed("cannot be opened, or is a symbolic link", errno) }
-    let lock = Lock(descriptor)
-    try check(descriptor)
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      if errno == EWOULDBLOCK { return nil }
-      throw failed("cannot be locked", errno)
+    while true {
+      let descriptor = open(url.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+      guard descriptor >= 0 else { throw failed("cannot be opened, or is a symbolic link", errno) }
+      let lock = Lock(descriptor)
+      try check(descriptor)
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        if errno == EWOULDBLOCK || !needsLocks { return nil }
+        throw failed("cannot be locked", errno)
+      }
+      if BodyFile.isNamed(descriptor, url) { return lock }  // Otherwise its owner has removed it in between.
     }
-    return lock
   }
 
   /// A locked file, until this object is deallocated.
   package final class Lock: Sendable {
-    private let descriptor: Int32
+    /// The open file, for reading and writing.
+    package let descriptor: Int32
 
     fileprivate init(_ descriptor: Int32) {
       self.descriptor = descriptor
