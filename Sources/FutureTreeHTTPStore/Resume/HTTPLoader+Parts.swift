@@ -81,7 +81,7 @@ extension HTTPLoader {
     var transfer = answered
     transfer.delivery = .stream(maximumSize: maximumSize)
     let rules = Resume.Rules(
-      strategy: strategy, longestRetryAfter: .seconds(120), clock: clock, date: .system, random: random)
+      strategy, longestRetryAfter: .seconds(120), clock: clock, date: .system, random: random)
     let pending = PartedFile(file)
     let download = PartedDownload(
       loader: self, request: transfer, file: pending, count: count, minimumPartSize: max(1, minimumPartSize),

@@ -75,13 +75,24 @@ import FutureTreeHTTP
 ///
 /// **In two chains.** A reset of either chain ends the pauses of both.
 public final class Resume: HTTPLayer {
-  /// What determines when a body is resumed.
+  /// What determines when a body, or an upload, is continued.
   struct Rules: Sendable {
     let strategy: RetryStrategy
     let longestRetryAfter: Duration
     let clock: any FutureClock
     let date: WallClock
     let random: RandomSource
+
+    init(
+      _ strategy: RetryStrategy, longestRetryAfter: Duration, clock: any FutureClock, date: WallClock,
+      random: RandomSource
+    ) {
+      self.strategy = strategy
+      self.longestRetryAfter = longestRetryAfter.clampedToMaximumTimerDuration
+      self.clock = clock
+      self.date = date
+      self.random = random
+    }
   }
 
   private struct Bodies {
@@ -118,9 +129,7 @@ public final class Resume: HTTPLayer {
     random: RandomSource = .system
   ) {
     self.directory = directory
-    rules = Rules(
-      strategy: strategy, longestRetryAfter: longestRetryAfter.clampedToMaximumTimerDuration, clock: clock, date: date,
-      random: random)
+    rules = Rules(strategy, longestRetryAfter: longestRetryAfter, clock: clock, date: date, random: random)
   }
 
   /// Loads the request. If its body is a stream, the layer reads it and passes it on.

@@ -71,16 +71,6 @@ import FutureTreeHTTP
 ///
 /// **In two chains.** A reset of either chain ends the pauses of both.
 public final class ResumeUploads: HTTPLayer {
-  /// What determines how an upload is continued.
-  struct Rules: Sendable {
-    let uploadProtocol: UploadProtocol
-    let strategy: RetryStrategy
-    let longestRetryAfter: Duration
-    let clock: any FutureClock
-    let date: WallClock
-    let random: RandomSource
-  }
-
   private struct Loads {
     var last = 0
     var live: [Int: UploadLoad] = [:]
@@ -92,7 +82,8 @@ public final class ResumeUploads: HTTPLayer {
     }
   }
 
-  private let rules: Rules
+  private let uploadProtocol: UploadProtocol
+  private let rules: Resume.Rules
   private let directory: URL?
   private let loads = Locked(Loads())
 
@@ -114,10 +105,9 @@ public final class ResumeUploads: HTTPLayer {
     longestRetryAfter: Duration = .seconds(120), clock: any FutureClock = .system, date: WallClock = .system,
     random: RandomSource = .system
   ) {
+    self.uploadProtocol = uploadProtocol
     self.directory = directory
-    rules = Rules(
-      uploadProtocol: uploadProtocol, strategy: strategy,
-      longestRetryAfter: longestRetryAfter.clampedToMaximumTimerDuration, clock: clock, date: date, random: random)
+    rules = Resume.Rules(strategy, longestRetryAfter: longestRetryAfter, clock: clock, date: date, random: random)
   }
 
   /// Loads the request. If its body can be continued, the layer sends it in as many requests as are needed.
@@ -125,7 +115,7 @@ public final class ResumeUploads: HTTPLayer {
     guard isUpload(request), let body = UploadBody(request.body) else { return next.load(request) }
     do {
       let record = try record(of: request, body)
-      let upload = UploadLoad(request, body, record, rules, next)
+      let upload = UploadLoad(request, body, record, uploadProtocol, rules, next)
       let number = loads.withLock { $0.add(upload) }
       let load = Future.attempt { try upload.send() }.named(.resumeUploads)
       load.observe { [weak self] _ in
@@ -139,7 +129,7 @@ public final class ResumeUploads: HTTPLayer {
   }
 
   private func isUpload(_ request: HTTPRequest) -> Bool {
-    let isTus = rules.uploadProtocol == .tus
+    let isTus = uploadProtocol == .tus
     let methods: [HTTPMethod] = isTus ? [.post] : [.post, .put, .patch]
     let fields = ["Tus-Resumable", "Upload-Offset", "Upload-Complete"] + (isTus ? ["Content-Encoding"] : [])
     return methods.contains(request.method) && !fields.contains { request.headers.contains($0) }
@@ -154,7 +144,7 @@ public final class ResumeUploads: HTTPLayer {
     }
     let parts =
       [
-        rules.uploadProtocol.rawValue, request.method.name, url.absoluteString, file.path,
+        uploadProtocol.rawValue, request.method.name, url.absoluteString, file.path,
         request.body.contentType ?? "",
       ]
       + fields.map { "\($0.name.lowercased()): \($0.value)" }.sorted()

@@ -8,7 +8,7 @@ import FutureTreeHTTP
 final class UploadLoad: Sendable {
   private struct Guarded {
     var state: UploadState
-    var told = HTTPProgress()
+    var reported = HTTPProgress()
     var pause: Future<Void>?
     var resetReason: CancellationReason?
   }
@@ -16,26 +16,28 @@ final class UploadLoad: Sendable {
   private let request: HTTPRequest
   private let body: UploadBody
   private let record: UploadRecord?
-  private let rules: ResumeUploads.Rules
+  private let uploadProtocol: UploadProtocol
+  private let rules: Resume.Rules
   private let next: any HTTPLoader
   private let start: Duration
   private let guarded: Locked<Guarded>
   private let end = Promise<Void>()
 
   init(
-    _ request: HTTPRequest, _ body: UploadBody, _ record: UploadRecord?, _ rules: ResumeUploads.Rules,
-    _ next: any HTTPLoader
+    _ request: HTTPRequest, _ body: UploadBody, _ record: UploadRecord?, _ uploadProtocol: UploadProtocol,
+    _ rules: Resume.Rules, _ next: any HTTPLoader
   ) {
     self.request = request
     self.body = body
     self.record = record
+    self.uploadProtocol = uploadProtocol
     self.rules = rules
     self.next = next
     start = rules.clock.now
     guarded = Locked(
       Guarded(
         state: UploadState(
-          rules.uploadProtocol, length: body.length, isRepeatable: request.isRepeatable, continuing: record?.earlier)))
+          uploadProtocol, length: body.length, isRepeatable: request.isRepeatable, continuing: record?.earlier)))
   }
 
   /// A future that completes when the load has ended and the record is closed.
@@ -105,19 +107,14 @@ final class UploadLoad: Sendable {
   ) throws -> Completion<HTTPResponse> {
     let state = guarded.withLock { $0.state }
     let context = context(result, state)
-    guard let delay = context.delay(rules.strategy, longestRetryAfter: rules.longestRetryAfter, now: rules.date) else {
+    guard let delay = rules.delay(after: context) else {
       let response = try result.get()
       // The server has refused the request: a later load begins again.
       if state.step == .create, !context.isTransientFailure { record?.remove() }
       return .success(restored(response))
     }
     if let deadline = request.deadline, deadline.isExceeded(after: delay) {
-      var underlying: (any Error)?
-      if case .failure(let error) = result { underlying = error }
-      throw HTTPError(
-        .deadlineExceeded,
-        "The upload would be continued at byte \(state.offset) in \(delay.rounded). The deadline is in "
-          + "\(deadline.remaining.rounded). Allow more time.", response: context.response, underlying: underlying)
+      throw context.deadlineExceeded("The upload would be continued at byte \(state.offset)", in: delay, deadline)
     }
     guarded.withLock { $0.state.attemptFailed() }
     return proceed(after: delay, outer, discarding: try? result.get())
@@ -174,7 +171,7 @@ extension UploadLoad {
   private func nextRequest() throws(HTTPError) -> HTTPRequest {
     let state = guarded.withLock { $0.state }
     var next = try state.request(from: request, body)
-    let isSent = state.step == .append || state.step == .create && rules.uploadProtocol == .draft
+    let isSent = state.step == .append || state.step == .create && uploadProtocol == .draft
     if request.progress != nil {
       let (offset, length) = (state.offset, body.length)
       next.progress = nil
@@ -188,7 +185,7 @@ extension UploadLoad {
     }
     if !isSent {
       if request.onInterimResponse != nil { next.onInterimResponse = nil }
-    } else if rules.uploadProtocol == .draft {
+    } else if uploadProtocol == .draft {
       next.onInterimResponse = { [self, own = request.onInterimResponse] response in
         received(interim: response)
         own?(response)
@@ -210,8 +207,8 @@ extension UploadLoad {
   private func report(_ new: HTTPProgress) {
     guard let handler = request.progress else { return }
     let progress = guarded.withLock { guarded in
-      guarded.told = new.notLess(than: guarded.told)
-      return guarded.told
+      guarded.reported = new.notLess(than: guarded.reported)
+      return guarded.reported
     }
     handler(progress)
   }

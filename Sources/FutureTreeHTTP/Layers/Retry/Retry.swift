@@ -188,7 +188,11 @@ extension Retry {
     }
     guard let delay = delay(after: context) else { return .ends(outcome) }
     if let deadline = request.deadline, deadline.isExceeded(after: delay) {
-      return .ends(.failure(context.deadlineExceeded(delay, deadline)))
+      return .ends(
+        .failure(
+          context.deadlineExceeded(
+            "Attempt \(attempt + 1) of \(request) would begin", in: delay, deadline,
+            "See `response` or `underlying` for attempt \(attempt). ")))
     }
     let server = Retry.server(of: request)
     guard state.withLock({ $0.spend(load, on: server) }) else { return .ends(outcome) }
@@ -212,18 +216,6 @@ extension Retry {
     if state.withLock({ $0.waits(load, for: pause) }) { return pause }
     pause.cancel()
     return nil
-  }
-}
-
-extension RetryContext {
-  fileprivate func deadlineExceeded(_ delay: Duration, _ deadline: FutureDeadline) -> HTTPError {
-    var underlying: (any Error)?
-    if case .failure(let error) = result { underlying = error }
-    return HTTPError(
-      .deadlineExceeded,
-      "Attempt \(attempt + 1) of \(request) would begin in \(delay.rounded). The deadline is in "
-        + "\(deadline.remaining.rounded). See `response` or `underlying` for attempt \(attempt). "
-        + "Allow more time.", response: response, underlying: underlying)
   }
 }
 

@@ -74,6 +74,22 @@ public struct RetryContext: Sendable {
     return floor > longestRetryAfter ? nil : max(delay.clampedToMaximumTimerDuration, floor)
   }
 
+  /// Returns the error of a load whose next attempt would begin after its deadline.
+  ///
+  /// - Parameters:
+  ///   - attempt: The next attempt as the beginning of a sentence, such as `The upload would be continued`.
+  ///   - hint: A sentence about this attempt, with a space after it.
+  package func deadlineExceeded(
+    _ attempt: String, in delay: Duration, _ deadline: FutureDeadline, _ hint: String = ""
+  ) -> HTTPError {
+    var underlying: (any Error)?
+    if case .failure(let error) = result { underlying = error }
+    return HTTPError(
+      .deadlineExceeded,
+      "\(attempt) in \(delay.rounded). The deadline is in \(deadline.remaining.rounded). \(hint)Allow more time.",
+      response: response, underlying: underlying)
+  }
+
   /// Whether the response indicates a healthy server.
   var showsHealthyServer: Bool { status?.showsHealthyServer ?? false }
 }
