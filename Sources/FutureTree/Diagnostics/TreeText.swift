@@ -117,17 +117,17 @@ extension TreeSnapshot.Entry {
   /// State, activity, consumers and requests, such as `pending`, `connecting`, `2 consumers`,
   /// `asked to cancel: the tab was closed (App/Tab.swift:7)`.
   package var facts: [String] {
-    var parts = ["\(state)"] + (activity.map { [$0] } ?? []) + interest
+    var parts = ["\(state)"] + interest
     if state.isPending, let request { parts.append("asked to cancel\(request.text)") }
     if let withheldRequest { parts.append("\(isLingering ? "lingering" : "withheld")\(withheldRequest.text)") }
     return parts
   }
 
-  /// The number of consumers and the mark of a pending future, such as `2 consumers`, `shared`.
+  /// The activity, the number of consumers and the mark of a pending future, such as `connecting`, `2 consumers`, `shared`.
   package var interest: [String] {
     guard state.isPending else { return [] }
     let count = consumers == 0 ? [] : [consumers == 1 ? "1 consumer" : "\(consumers) consumers"]
-    return count + (isShared ? ["shared"] : [])
+    return (activity.map { [$0] } ?? []) + count + (isShared ? ["shared"] : [])
   }
 }
 

@@ -255,11 +255,9 @@ extension HTTPExchange {
     var response: HTTPResponse?
     if case .work(let sent) = action {
       var fault: HTTPError?
-      var part = HTTPProgress.Part()
-      do throws(HTTPError) { (response, part) = try perform(work, sent) } catch { fault = error }
-      action = guarded.withLock { [fault, part, hasStream = response != nil] in
-        if fault == nil { $0.received = part }
-        return $0.state.worked(fault, hasStream: hasStream)
+      do throws(HTTPError) { response = try perform(work, sent) } catch { fault = error }
+      action = guarded.withLock { [fault, hasStream = response != nil] in
+        $0.state.worked(fault, hasStream: hasStream)
       }
     }
     switch action {
@@ -281,15 +279,13 @@ extension HTTPExchange {
   }
 
   /// Performs the work, and reports the progress.
-  private func perform(
-    _ work: Work, _ sent: HTTPProgress.Part?
-  ) throws(HTTPError) -> (HTTPResponse?, HTTPProgress.Part) {
+  private func perform(_ work: Work, _ sent: HTTPProgress.Part?) throws(HTTPError) -> HTTPResponse? {
     let (response, part) = try received.pass(work)
-    guard let onProgress, let sent else { return (response, part) }
     guarded.withLock { $0.received = part }  // The handler can look at the tree.
+    guard let onProgress, let sent else { return response }
     let transfer = received.writer?.transfer.isCompleted
     if !(transfer ?? future?.isCompleted ?? true) { onProgress(HTTPProgress(sent: sent, received: part)) }
-    return (response, part)
+    return response
   }
 
   private func complete(_ ending: ExchangeState.Ending) {

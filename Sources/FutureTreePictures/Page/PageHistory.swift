@@ -175,7 +175,7 @@ extension TreeSnapshot.State {
 extension TreeSnapshot.Entry {
   /// The state, the activity and the number of consumers, such as `pending, connecting, 2 consumers`.
   fileprivate var headline: String {
-    ([state.isPending ? "\(state)" : state.kind] + (activity.map { [$0] } ?? []) + interest).joined(separator: ", ")
+    ([state.isPending ? "\(state)" : state.kind] + interest).joined(separator: ", ")
   }
 
   /// The latest request, or the end, without options and source locations.
