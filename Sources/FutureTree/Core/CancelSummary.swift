@@ -12,7 +12,7 @@ struct CancelSummary {
   /// The effect at the target, unless the request was applied there.
   private var atTarget: CancelReceipt.Effect?
   private var hasEndedTarget = false
-  /// What the work was doing whose handler received the request first.
+  /// The activity of the first work whose handler received the request.
   ///
   /// Retained until `makeReceipt` takes it.
   private var activity: Unmanaged<ActivityText>?

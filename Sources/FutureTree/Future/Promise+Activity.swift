@@ -9,7 +9,7 @@ extension Promise {
   /// ```
   ///
   /// The closure is called when a tree is drawn, when `activityChanged()` reports to a log, and when a handler of this promise is
-  /// about to receive a request. Nobody else calls it, so that work that nobody looks at costs nothing. It is not called after the
+  /// about to receive a request. At other times, the description costs nothing. The closure is not called after the
   /// promise was completed or sealed. A second call of this method replaces the first.
   ///
   /// A text begins with a verb, without a capital letter, as it continues a line. It must not have secrets.

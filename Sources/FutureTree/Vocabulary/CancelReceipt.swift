@@ -36,8 +36,8 @@ public struct CancelReceipt: Sendable, Hashable {
   /// The number of handlers that received the request.
   public let handlers: Int
 
-  /// What the work was doing whose handler received the request first, such as `connecting`. `nil` in a preview, and if
-  /// its promise does not say it: see `Promise.describeActivity(of:_:)`.
+  /// The activity of the first work whose handler received the request, such as `connecting`. `nil` in a preview, and if
+  /// its promise does not describe it: see `Promise.describeActivity(of:_:)`.
   public var activity: String? { activityMet?.text }
 
   let activityMet: ActivityText?

@@ -15,9 +15,9 @@ extension FutureTreeHTTP.HTTPResponse: @retroactive ResponseGenerator {
   ///
   /// A stream is sent while it arrives: the next chunk is read when the client has room for the previous one. If the context is
   /// a ``FutureRequestContext``, its transfer receives a cancellation request when the client disconnects, after the drain
-  /// of a shutdown, and when the deadline of the request passes, which also closes the connection. If the transfer does not succeed, the connection is
-  /// closed before the end of the body. A file is sent in chunks, and is not deleted. If its size has changed, the connection
-  /// is closed.
+  /// of a shutdown, and when the deadline of the request passes, which also closes the connection. If the transfer does not
+  /// succeed, the connection is closed before the end of the body. A file is sent in chunks, and is not deleted. If its size
+  /// has changed, the connection is closed.
   ///
   /// - Throws: Hummingbird's `HTTPError` with the status 502 if the status is not one of a final response (200 to 999).
   public func response(from request: Request, context: some RequestContext) throws -> Response {

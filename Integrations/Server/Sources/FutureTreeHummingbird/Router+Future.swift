@@ -20,8 +20,8 @@ extension RouterMethods where Context: FutureRequestContext {
   /// - after the drain of a graceful shutdown, if the router has the middleware ``HandlerShutdown``. Without it, a graceful
   ///   shutdown waits for handlers, and cancels none.
   ///
-  /// Except at a shutdown, the request has the option `doNotForwardIfOthersWaiting`: work in which others have interest continues. The handler
-  /// completes when the future does. At the deadline, it completes at once.
+  /// Except at a shutdown, the request has the option `doNotForwardIfOthersWaiting`: work in which others have interest
+  /// continues. The handler completes when the future does. At the deadline, it completes at once.
   ///
   /// Handlers of `onRequestCancel` can run on the event loop of the connection. They must not block.
   ///
