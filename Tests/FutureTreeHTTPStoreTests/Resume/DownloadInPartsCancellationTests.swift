@@ -9,8 +9,6 @@ import Testing
 @testable import FutureTreeHTTP
 @testable import FutureTreeHTTPStore
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
-
 @Suite("Downloads in parts: cancellation") struct DownloadInPartsCancellationTests {
   private let film: PartedFilm
 

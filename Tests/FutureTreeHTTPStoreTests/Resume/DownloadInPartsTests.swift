@@ -87,8 +87,6 @@ extension HeldStream {
   }
 }
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
-
 @Suite("Downloads in parts") struct DownloadInPartsTests {
   private let film: PartedFilm
 

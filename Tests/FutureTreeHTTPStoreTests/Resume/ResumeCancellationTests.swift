@@ -9,8 +9,6 @@ import Testing
 @testable import FutureTreeHTTP
 @testable import FutureTreeHTTPStore
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
-
 @Suite("Layers: Resume, cancellation, time and resets") struct ResumeCancellationTests {
   /// A film whose strategy waits one second.
   private static func slowFilm(attempts: Int = 5) -> Film {

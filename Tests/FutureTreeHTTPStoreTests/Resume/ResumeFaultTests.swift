@@ -9,8 +9,6 @@ import Testing
 @testable import FutureTreeHTTP
 @testable import FutureTreeHTTPStore
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
-
 @Suite("Layers: Resume, limits and faults") struct ResumeFaultTests {
   @Test("A whole body that replaces the rest may have all bytes of the limit")
   func wholeWithinLimit() async throws {

@@ -47,8 +47,6 @@ struct FilmFile {
   }
 }
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
-
 @Suite("Layers: Resume, files of an earlier run") struct ResumeFileTests {
   private let file: FilmFile
 

@@ -83,7 +83,8 @@ extension HTTPResponse {
   }
 }
 
-private let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
+/// The error of a transfer whose connection was closed.
+let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
 
 @Suite("Layers: Resume") struct ResumeTests {
   @Test("A body that is cut continues with the next byte, and is one body")

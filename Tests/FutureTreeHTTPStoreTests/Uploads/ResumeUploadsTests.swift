@@ -207,7 +207,7 @@ import Testing
     let fields = [("Location", "/uploads/1"), ("Upload-Draft-Interop-Version", "7")]
     request.onInterimResponse?(
       HTTPResponse(to: request, status: HTTPStatus(104), headers: try HTTPHeaders(NameValuePairs(fields))))
-    held.complete(.failure(UploadRuns.lost))
+    held.complete(.failure(lost))
 
     await expectEqual(load.outcome.code, .connectionLost)
     expectEqual(seen.entries, ["104"])
@@ -320,7 +320,7 @@ import Testing
     endless.mock.on(
       .method(.head),
       .make { HTTPResponse(to: $0, status: .ok, headers: try HTTPHeaders([("Upload-Offset", "2")])) }.forever())
-    endless.mock.on("/uploads/2" && .method(.patch), .fail(UploadRuns.lost).forever())
+    endless.mock.on("/uploads/2" && .method(.patch), .fail(lost).forever())
     await expectEqual(try endless.load().outcome.code, .connectionLost)
     // The first part, whose end is unknown, and three attempts from the offset 2.
     expectEqual(endless.mock.requests.count { $0.method == .patch }, 4)

@@ -123,7 +123,6 @@ struct UploadServer {
 /// The loads of a film to an upload server, each by new layers, as in another run of the program.
 final class UploadRuns: Sendable {
   static let film = "0123456789"
-  static let lost = HTTPError(.connectionLost, "The connection was closed. Load again.")
 
   let folder: Folder
   let uploadProtocol: UploadProtocol
@@ -187,7 +186,7 @@ struct UploadRun {
             to: request, status: HTTPStatus(104), headers: try HTTPHeaders(NameValuePairs(interim)))
           request.onInterimResponse?(response)
         }
-        guard !answer.isLost else { throw UploadRuns.lost }
+        guard !answer.isLost else { throw lost }
         request.progress?(HTTPProgress(sent: .init(completed: body.count, total: body.count)))
         return HTTPResponse(
           to: request, status: HTTPStatus(answer.status), headers: try HTTPHeaders(NameValuePairs(answer.fields)))

@@ -124,25 +124,15 @@ import Testing
 
   @Test("At the deadline, the transfer of a stream is asked to cancel")
   func passesDuringStream() async throws {
-    let feed = mock.stream(whenCancelled: .complete)
-    let transfer = Promise<Future<Void>>()
-    router.future(.get, "feed") { [mock] _, _ in
-      mock.load(try .streaming("http://backend/feed")).map { response in
-        transfer.succeed(response.transfer)
-        return response
-      }
-    }
+    let feed = Feed(at: router)
 
     try await withServer(router, clock: clock) { address in
       let client = try await RawClient.get("/feed", "request-timeout: 500", from: address)
       _ = try await client.receive(through: "\r\n\r\n")
-      #expect(feed.send("one"))
+      #expect(feed.stream.send("one"))
       _ = try await client.receive(through: "3\r\none\r\n")
       clock.manual.advance(by: .milliseconds(500))
-      guard case .cancelled(let reason) = try await transfer.future.value.outcome else {
-        Issue.record("It has another outcome.")
-        return
-      }
+      let reason = try #require(try await feed.cancellationReason)
       #expect(reason.message == "the deadline of the request passed" && reason.kind == .deadline)
       #expect(try await client.receiveAll() == "")
     }

@@ -13,7 +13,6 @@ import Testing
 
 @Suite("A client that disconnects") struct DisconnectTests {
   private let router = Router(context: TestContext.self)
-  private let mock = MockLoader()
   private let work = Work()
   private static let reason = "the client closed the connection"
 
@@ -86,25 +85,15 @@ import Testing
 
   @Test("A client that disconnects after the head cancels the transfer of the stream")
   func afterHead() async throws {
-    let feed = mock.stream(whenCancelled: .complete)
-    let transfer = Promise<Future<Void>>()
-    router.future(.get, "feed") { [mock] _, _ in
-      mock.load(try .streaming("http://backend/feed")).map { response in
-        transfer.succeed(response.transfer)
-        return response
-      }
-    }
+    let feed = Feed(at: router)
 
     try await withServer(router) { address in
       let client = try await RawClient.get("/feed", from: address)
       _ = try await client.receive(through: "\r\n\r\n")
-      #expect(feed.send("one"))
+      #expect(feed.stream.send("one"))
       _ = try await client.receive(through: "one")
       try await client.close()
-      guard case .cancelled(let reason) = try await transfer.future.value.outcome else {
-        Issue.record("It has another outcome.")
-        return
-      }
+      let reason = try #require(try await feed.cancellationReason)
       #expect(reason.message == Self.reason && reason.kind == .disconnected)
     }
   }

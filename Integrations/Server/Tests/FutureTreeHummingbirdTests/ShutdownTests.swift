@@ -10,7 +10,6 @@ import Testing
 
 @Suite("A graceful shutdown of a server", .timeLimit(.minutes(20))) struct ShutdownTests {
   private let router = Router(context: TestContext.self)
-  private let mock = MockLoader()
   private let work = Work()
   private let clock = ReportingClock()
   private let reported = Promise<ShutdownReport>()
@@ -23,21 +22,28 @@ import Testing
     router.add(middleware: HandlerShutdown(service))
   }
 
+  /// Sends a request, and begins the shutdown when its handler has the work. Calls `body` in the drain.
+  private func shutDown(during path: String, _ body: (RawClient) async throws -> Void) async throws {
+    try await testGracefulShutdown { trigger in
+      try await withServer(router, service: service) { address in
+        let client = try await RawClient.get(path, from: address)
+        try await work.begun.value
+        trigger.triggerGracefulShutdown()
+        try await clock.timers(1).value
+        try await body(client)
+      }
+    }
+  }
+
   @Test("A handler that completes in the drain sends its response")
   func drains() async throws {
     router.future(.get, "users/:id") { [work] _, _ in work.begin() }
 
-    try await testGracefulShutdown { trigger in
-      try await withServer(router, service: service) { address in
-        let client = try await RawClient.get("/users/1", from: address)
-        try await work.begun.value
-        trigger.triggerGracefulShutdown()
-        try await clock.timers(1).value
-        work.promise.succeed("in time")
-        #expect(try await client.receiveAll().contains("in time"))
-        let report = try await reported.future.value
-        #expect(report.inFlight == ["GET /users/{id}"] && report.drainedCount == 1 && report.grace == nil)
-      }
+    try await shutDown(during: "/users/1") { client async throws in
+      work.promise.succeed("in time")
+      #expect(try await client.receiveAll().contains("in time"))
+      let report = try await reported.future.value
+      #expect(report.inFlight == ["GET /users/{id}"] && report.drainedCount == 1 && report.grace == nil)
     }
   }
 
@@ -46,17 +52,11 @@ import Testing
     let kind = Promise<CancellationReason.Kind>()
     router.future(.get, "slow") { [work] _, _ in work.begin().onCancel { kind.succeed($0.kind) } }
 
-    try await testGracefulShutdown { trigger in
-      try await withServer(router, service: service) { address in
-        let client = try await RawClient.get("/slow", from: address)
-        try await work.begun.value
-        trigger.triggerGracefulShutdown()
-        try await clock.timers(1).value
-        clock.manual.advance(by: .seconds(20))
-        #expect(try await kind.future.value == .shutdown)
-        #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 503 "))
-        #expect(try await reported.future.value.cancelled == ["GET /slow"])
-      }
+    try await shutDown(during: "/slow") { client async throws in
+      clock.manual.advance(by: .seconds(20))
+      #expect(try await kind.future.value == .shutdown)
+      #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 503 "))
+      #expect(try await reported.future.value.cancelled == ["GET /slow"])
     }
   }
 
@@ -69,16 +69,10 @@ import Testing
       return stuck.future.named("stuck")
     }
 
-    try await testGracefulShutdown { trigger in
-      try await withServer(router, service: service) { address in
-        let client = try await RawClient.get("/slow", from: address)
-        try await work.begun.value
-        trigger.triggerGracefulShutdown()
-        try await clock.timers(1).value
-        clock.manual.advance(by: .seconds(25))
-        #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 503 "))
-        #expect(try await reported.future.value.grace?.pending == ["stuck"])
-      }
+    try await shutDown(during: "/slow") { client async throws in
+      clock.manual.advance(by: .seconds(25))
+      #expect(try await client.receiveAll().hasPrefix("HTTP/1.1 503 "))
+      #expect(try await reported.future.value.grace?.pending == ["stuck"])
     }
   }
 
@@ -95,30 +89,20 @@ import Testing
 
   @Test("A shutdown that begins while a stream is sent waits for it, and cancels its transfer after the drain")
   func stream() async throws {
-    let feed = mock.stream(whenCancelled: .complete)
-    let transfer = Promise<Future<Void>>()
-    router.future(.get, "feed") { [mock] _, _ in
-      mock.load(try .streaming("http://backend/feed")).map { response in
-        transfer.succeed(response.transfer)
-        return response
-      }
-    }
+    let feed = Feed(at: router)
 
     try await testGracefulShutdown { trigger in
       try await withServer(router, service: service) { address in
         let client = try await RawClient.get("/feed", from: address)
         _ = try await client.receive(through: "\r\n\r\n")
-        #expect(feed.send("one"))
+        #expect(feed.stream.send("one"))
         _ = try await client.receive(through: "one")
         trigger.triggerGracefulShutdown()
         try await clock.timers(1).value
-        #expect(feed.send("two"))
+        #expect(feed.stream.send("two"))
         _ = try await client.receive(through: "two")
         clock.manual.advance(by: .seconds(20))
-        guard case .cancelled(let reason) = try await transfer.future.value.outcome else {
-          Issue.record("It has another outcome.")
-          return
-        }
+        let reason = try #require(try await feed.cancellationReason)
         #expect(reason.kind == .shutdown)
         #expect(try await reported.future.value.cancelled.count == 1)
         _ = try await client.receiveAll()

@@ -1,5 +1,6 @@
 import FutureTree
 import FutureTreeHTTP
+import FutureTreeHTTPTesting
 import FutureTreeHummingbird
 import FutureTreeLifecycle
 import Hummingbird
@@ -39,6 +40,31 @@ struct Work: Sendable {
     }
     began.succeed(())
     return promise.future
+  }
+}
+
+/// The route `/feed`, which passes on a stream that the test sends.
+struct Feed: Sendable {
+  let stream: HeldStream
+  private let began = Promise<Future<Void>>()
+
+  init(at router: Router<TestContext>) {
+    let mock = MockLoader()
+    stream = mock.stream(whenCancelled: .complete)
+    router.future(.get, "feed") { [began] _, _ in
+      mock.load(try .streaming("http://backend/feed")).map { response in
+        began.succeed(response.transfer)
+        return response
+      }
+    }
+  }
+
+  /// The reason with which the transfer was cancelled. `nil` if it has another outcome.
+  var cancellationReason: CancellationReason? {
+    get async throws {
+      guard case .cancelled(let reason) = try await began.future.value.outcome else { return nil }
+      return reason
+    }
   }
 }
 
