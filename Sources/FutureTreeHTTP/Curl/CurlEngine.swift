@@ -194,15 +194,11 @@
       case .begin(let transfer):
         guard transfer.isWanted else { return transfer.ended(.stopped) }
         let names = transfer.names
-        guard !names.isEmpty else { return begin(transfer, []) }
-        switch resolver.look(up: names) {
-        case .known(let found): begin(transfer, found)
-        case .pending(let lookup):
-          waiting.insert(ObjectIdentifier(transfer))
-          transfer.exchange.begin(.resolving)
-          lookup.observe { [engine] outcome in
-            engine.submit(.found(transfer, Result { try outcome.get() }.mapError { NameResolver.error($0) }))
-          }
+        if let found = resolver.known(names) { return begin(transfer, found) }
+        waiting.insert(ObjectIdentifier(transfer))
+        transfer.exchange.begin(.resolving)
+        resolver.look(up: names).observe { [engine] outcome in
+          engine.submit(.found(transfer, Result { try outcome.get() }.mapError { NameResolver.error($0) }))
         }
       case .found(let transfer, let result):
         // A transfer that was stopped during the lookup has ended.

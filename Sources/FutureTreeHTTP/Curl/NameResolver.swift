@@ -22,11 +22,6 @@
       var addresses: [String]
     }
 
-    enum Lookup {
-      case known([Found])
-      case pending(Future<[Found]>)
-    }
-
     /// How long addresses are used, as in libcurl.
     private static let lifetime = Duration.seconds(60)
 
@@ -48,17 +43,21 @@
       self.resolve = resolve
     }
 
-    /// Looks names up. Addresses in place of names need no lookup.
-    func look(up names: [Name]) -> Lookup {
+    /// Returns the addresses of names that need no lookup, or `nil` if one of them needs it.
+    func known(_ names: [Name]) -> [Found]? {
       let now = clock.now
-      let stored = names.map { known($0, now) }
-      guard stored.contains(where: { $0 == nil }) else { return .known(stored.compactMap(\.self)) }
-      return .pending(
-        Future.all(
-          zip(names, stored).map { name, stored in
-            if let stored { return .succeeded(stored) }
-            return begin(name).map { Found(name: name, addresses: $0) }
-          }))
+      let stored = names.compactMap { known($0, now) }
+      return stored.count == names.count ? stored : nil
+    }
+
+    /// Looks names up that are not known.
+    func look(up names: [Name]) -> Future<[Found]> {
+      let now = clock.now
+      return Future.all(
+        names.map { name in
+          if let stored = known(name, now) { return .succeeded(stored) }
+          return begin(name).map { Found(name: name, addresses: $0) }
+        })
     }
 
     private func known(_ name: Name, _ now: Duration) -> Found? {
