@@ -146,6 +146,9 @@ int ccurl_easy_set_bytes(CCurlEasy *easy, int option, CCurlBytes value) {
   return curl.curl_easy_setopt(easy, option, value);
 }
 int ccurl_easy_set_seek(CCurlEasy *easy, int option, CCurlSeek value) { return curl.curl_easy_setopt(easy, option, value); }
+int ccurl_easy_set_trailers(CCurlEasy *easy, int option, CCurlTrailers value) {
+  return curl.curl_easy_setopt(easy, option, value);
+}
 int ccurl_easy_set_before_request(CCurlEasy *easy, int option, CCurlBeforeRequest value) {
   return curl.curl_easy_setopt(easy, option, value);
 }

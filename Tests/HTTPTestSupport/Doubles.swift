@@ -107,3 +107,14 @@ extension Future<HTTPResponse> {
     if case .success(let response) = outcomeIfCompleted { "\(response.status)" } else { text }
   }
 }
+
+extension RequestTrailers {
+  /// Returns trailers that count the bytes, and announce another field.
+  package static func counting() throws -> RequestTrailers {
+    try RequestTrailers(["X-Count", "X-Sum"], from: 0) { count, bytes in
+      count += bytes.count
+    } fields: { count in
+      ["X-Count": "\(count)"]
+    }
+  }
+}

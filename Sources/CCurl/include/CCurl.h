@@ -48,6 +48,7 @@ typedef struct CCurlAddress {
 
 typedef size_t (*CCurlBytes)(char *bytes, size_t size, size_t count, void *owner);
 typedef int (*CCurlSeek)(void *owner, int64_t offset, int origin);
+typedef int (*CCurlTrailers)(CCurlList **lines, void *owner);
 typedef int (*CCurlBeforeRequest)(void *owner, char *peer, char *local, int peerPort, int localPort);
 typedef int (*CCurlOpenSocket)(void *owner, int purpose, CCurlAddress *address);
 typedef int (*CCurlCloseSocket)(void *owner, int descriptor);
@@ -81,6 +82,7 @@ int ccurl_easy_set_pointer(CCurlEasy *easy, int option, const void *value);
 int ccurl_easy_set_blob(CCurlEasy *easy, int option, const void *bytes, size_t length);
 int ccurl_easy_set_bytes(CCurlEasy *easy, int option, CCurlBytes value);
 int ccurl_easy_set_seek(CCurlEasy *easy, int option, CCurlSeek value);
+int ccurl_easy_set_trailers(CCurlEasy *easy, int option, CCurlTrailers value);
 int ccurl_easy_set_before_request(CCurlEasy *easy, int option, CCurlBeforeRequest value);
 int ccurl_easy_set_open_socket(CCurlEasy *easy, int option, CCurlOpenSocket value);
 int ccurl_easy_set_close_socket(CCurlEasy *easy, int option, CCurlCloseSocket value);

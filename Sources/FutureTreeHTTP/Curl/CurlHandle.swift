@@ -41,7 +41,7 @@
       static let http09: Int32 = 285, quickExit: Int32 = 322, postSize: Int32 = 30120, uploadSize: Int32 = 30115
       static let writeFunction: Int32 = 20011, readFunction: Int32 = 20012, headerFunction: Int32 = 20079
       static let openSocketFunction: Int32 = 20163, seekFunction: Int32 = 20167, closeSocketFunction: Int32 = 20208
-      static let beforeRequestFunction: Int32 = 20312
+      static let beforeRequestFunction: Int32 = 20312, trailerFunction: Int32 = 20283, trailerData: Int32 = 10284
       static let rootsData: Int32 = 40309
     }
 
@@ -113,6 +113,18 @@
         ccurl_easy_set_before_request(easy, Option.beforeRequestFunction) { owner, peer, _, _, _ in
           CurlHandle.owner(owner).beforeRequest(to: peer.map { String(cString: $0) } ?? "") ? 0 : 1
         }
+      }
+    }
+
+    /// Asks the owner for the lines after a body in chunks.
+    func reportTrailers(of owner: CurlTransfer) {
+      ccurl_easy_set_pointer(easy, Option.trailerData, Unmanaged.passUnretained(owner).toOpaque())
+      ccurl_easy_set_trailers(easy, Option.trailerFunction) { list, owner in
+        for line in CurlHandle.owner(owner).trailers {
+          guard let next = ccurl_list_append(list?.pointee, line) else { return 1 }
+          list?.pointee = next
+        }
+        return 0
       }
     }
 

@@ -76,7 +76,7 @@
       let transfer: CurlTransfer
       do throws(HTTPError) {
         let exchange = try HTTPExchange(
-          of: request, configuration.limits, decoding: engine.settings.decoding, clock: clock)
+          of: request, configuration.limits, decoding: engine.settings.decoding, sendsTrailers: true, clock: clock)
         let url = try request.requireURL()
         try request.checkBody(forbiddenWith: [.head, .trace])
         transfer = CurlTransfer(exchange, url, try CurlLibrary.shared.get(), engine)

@@ -71,12 +71,13 @@
       proxy = engine.settings.proxy(for: url)
       // libcurl stores what a paused stream of HTTP/2 receives, without a limit. Without TLS, nothing agrees on the version: a server
       // that says HTTP/2 over HTTP/1.1 would receive all requests at once.
-      // With HTTP/2, it does not wait for consent.
+      // With HTTP/2, it does not wait for consent, and sends no trailers.
       let request = exchange.request
       mayExpect =
         request.expectsContinue && !request.body.isEmpty && exchange.bodyLength != 0 && library.isAtLeast(7, 80)
       mayBeHTTP2 =
         engine.settings.allowsHTTP2 && url.scheme == .https && !request.delivery.isStream && !mayExpect
+        && exchange.trailers == nil
       limitedOrigin = mayBeHTTP2 ? nil : url.origin
       head = ResponseHead(mayBeHTTP2: mayBeHTTP2)
     }
@@ -179,9 +180,14 @@
       if !body.isEmpty {
         if !hasType, let type = body.contentType { handle.addField("Content-Type: \(type)") }
         handle.addField("Expect:")
-        if exchange.bodyLength == nil { handle.addField("Transfer-Encoding: chunked") }
+        let length = exchange.trailers == nil ? exchange.bodyLength : nil
+        if length == nil { handle.addField("Transfer-Encoding: chunked") }
+        if let trailers = exchange.trailers {
+          handle.addField("Trailer: \(trailers.names.joined(separator: ", "))")
+          handle.reportTrailers(of: self)
+        }
         handle.set(Option.upload, true)
-        handle.set(Option.uploadSize, size: exchange.bodyLength ?? -1)
+        handle.set(Option.uploadSize, size: length ?? -1)
       } else if method.isHead {
         handle.set(Option.noBody, true)
       } else if ["POST", "PUT", "PATCH"].contains(method.name) {
@@ -330,7 +336,7 @@
       guard !isBodyWithheld || upload != nil else { return .pause }
       let upload =
         upload
-        ?? CurlUpload(request.body, length: exchange.bodyLength) { [engine, weak self] in
+        ?? CurlUpload(request.body, length: exchange.bodyLength, exchange.trailers) { [engine, weak self] in
           self.map { engine.submit(.resume($0)) }
         }
       self.upload = upload
@@ -348,6 +354,9 @@
       case .stopped: return .stop
       }
     }
+
+    /// The lines that follow the body, which was taken whole.
+    var trailers: [String] { upload?.trailers.map { "\($0.name): \($0.value)" } ?? [] }
 
     /// Whether the request waits for the consent of the server: nothing of its body was read.
     private var expectsContinue: Bool { upload == nil && mayExpect }

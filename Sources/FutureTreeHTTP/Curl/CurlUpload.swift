@@ -27,10 +27,11 @@
     ///
     /// - Parameters:
     ///   - length: The announced number of bytes.
+    ///   - trailers: The fields after the body.
     ///   - onReady: Called after `take` returned `wait`, on any thread.
-    init(_ body: HTTPBody, length: Int?, onReady: @escaping @Sendable () -> Void) {
+    init(_ body: HTTPBody, length: Int?, _ trailers: RequestTrailers?, onReady: @escaping @Sendable () -> Void) {
       self.onReady = onReady
-      if let data = body.data {
+      if let data = body.data, trailers == nil {
         state = Locked(CurlUploadState(data))
         released = .succeeded
         return
@@ -43,11 +44,14 @@
         if case .file = body.content { .stream(length: length) { try body.makeReader() } } else { body }
       let task = Task { [self] in
         defer { promise.succeed() }
-        var result = Result<Void, any Error>.success(())
+        var result = Result<HTTPHeaders, any Error>.success(HTTPHeaders())
         do {
+          let computation = trailers?.begin()
           for try await chunk in checked.chunks() {
+            computation?.receive(chunk)
             guard await put(chunk) else { return }
           }
+          if let computation { result = try .success(computation.finish()) }
         } catch {
           result = .failure(error)
         }
@@ -58,6 +62,9 @@
 
     /// Whether the whole body was taken.
     var isSent: Bool { state.withLock { $0.isSent } }
+
+    /// The fields after the body, which was taken whole.
+    var trailers: HTTPHeaders { state.withLock { $0.trailers } }
 
     /// Copies the next bytes. `bytes(0)` is the end of the body.
     func take(_ buffer: UnsafeMutableRawBufferPointer) -> Taken {
@@ -102,7 +109,8 @@
 
     private var rest: Data
     private var producer: Producer?
-    private var ending: Result<Void, any Error>?
+    /// The fields after the body, or the error of its source.
+    private var ending: Result<HTTPHeaders, any Error>?
     private var task: Task<Void, Never>?
     /// Whether a take found no bytes.
     private var isAwaited = false
@@ -114,12 +122,14 @@
     /// The state of a body in memory.
     init(_ data: Data) {
       rest = data
-      ending = .success(())
+      ending = .success(HTTPHeaders())
     }
 
     var isSent: Bool {
       if case .success? = ending { rest.isEmpty } else { false }
     }
+
+    var trailers: HTTPHeaders { if case .success(let fields)? = ending { fields } else { HTTPHeaders() } }
 
     /// - Returns: Whether the task continues.
     mutating func started(_ task: Task<Void, Never>) -> Bool {
@@ -136,7 +146,7 @@
     }
 
     /// - Returns: Whether the end is awaited.
-    mutating func sourceEnded(_ result: Result<Void, any Error>) -> Bool {
+    mutating func sourceEnded(_ result: Result<HTTPHeaders, any Error>) -> Bool {
       (ending, task) = (result, nil)
       defer { isAwaited = false }
       return isAwaited && !isStopped

@@ -93,6 +93,8 @@ extension HTTPError.Code {
   public static let unreadableBody = HTTPError.Code("unreadableBody")
   /// The body has fewer or more bytes than announced: its file changed, or its length was wrong.
   public static let wrongBodyLength = HTTPError.Code("wrongBodyLength")
+  /// The transport cannot send fields after the body.
+  public static let unsupportedTrailers = HTTPError.Code("unsupportedTrailers")
   /// A value cannot be encoded for the body.
   public static let unencodableBody = HTTPError.Code("unencodableBody")
   /// A `curl` command is no request, or has an option that a request cannot carry.

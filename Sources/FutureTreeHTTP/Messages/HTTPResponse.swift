@@ -42,7 +42,7 @@ public struct HTTPResponse: Sendable {
   /// ```
   ///
   /// Trailer fields are never merged into `headers`: a field that frames a message, or authenticates one, has no meaning here.
-  /// `CurlLoader` delivers them. `URLSession` and AsyncHTTPClient drop them, and so do caches and
+  /// `CurlLoader` and `AsyncHTTPClientLoader` deliver them. `URLSession` drops them, and so do caches and
   /// recordings.
   public var trailers: HTTPHeaders { stream?.trailers ?? parts.trailers }
   /// The times and the connection of the exchange, if the transport measures them: see `HTTPTimings`. `nil` for a response from a

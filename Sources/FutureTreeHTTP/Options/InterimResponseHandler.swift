@@ -14,7 +14,7 @@
 /// requests of the loader. It is not called after the future has completed, except that a forced cancellation can complete the future
 /// during a call. A request with a closure is not shared by `Coalesce`.
 ///
-/// `CurlLoader` reports interim responses. `URLSession` and AsyncHTTPClient drop them.
+/// `CurlLoader` and `AsyncHTTPClientLoader` report interim responses. `URLSession` drops them.
 public enum InterimResponseHandler: HTTPRequestOption {
   /// No closure.
   public static var defaultValue: (@Sendable (HTTPResponse) -> Void)? { nil }

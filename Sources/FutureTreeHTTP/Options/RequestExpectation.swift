@@ -11,8 +11,8 @@
 /// body is sent after one second. A server that refuses the expectation itself responds with 417 (Expectation Failed), whose body is
 /// lost if the connection stays open. Load such a request again without the option.
 ///
-/// `CurlLoader` supports the option with libcurl 7.80 or later, and sends such a request over HTTP/1.1. The other transports ignore
-/// it, and so do requests without bytes to send: the body is sent at once.
+/// `CurlLoader` supports the option with libcurl 7.80 or later, and sends such a request over HTTP/1.1. `AsyncHTTPClientLoader` supports
+/// it. `URLSession` ignores it, and so do requests without bytes to send: the body is sent at once.
 public enum RequestExpectation: HTTPRequestOption {
   /// The body is sent at once.
   public static var defaultValue: Bool { false }

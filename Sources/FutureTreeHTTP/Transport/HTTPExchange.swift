@@ -130,13 +130,20 @@ public final class HTTPExchange: Sendable {
   ///   - request: The request.
   ///   - limits: The limits, unless the request has its own.
   ///   - decoding: The decoding of encoded bodies before they are reported. Defaults to none.
+  ///   - sendsTrailers: Whether the transport sends `trailers`. Defaults to `false`.
   ///   - clock: The clock of the time limits. Defaults to the system clock.
-  /// - Throws: `HTTPError` with the code `unwritableBody`, `unreadableBody` or `wrongBodyLength`.
+  /// - Throws: `HTTPError` with the code `unwritableBody`, `unreadableBody`, `wrongBodyLength` or `unsupportedTrailers`.
   public init(
     of request: HTTPRequest, _ limits: Limits, decoding: ResponseReceiver.Decoding = .asSent,
-    clock: any FutureClock = .system
+    sendsTrailers: Bool = false, clock: any FutureClock = .system
   ) throws(HTTPError) {
     do throws(HTTPError) { bodyLength = try request.body.announcedLength() } catch { throw error.naming(request) }
+    guard sendsTrailers || request.body.isEmpty || !request.sets(RequestTrailers.self) || request.trailers == nil else {
+      throw HTTPError(
+        .unsupportedTrailers,
+        "The transport cannot send fields after a body. Use `CurlLoader`, or send the fields in another request."
+      ).naming(request)
+    }
     received = ReceivedResponse(
       try ResponseReceiver(
         for: request, maximumSize: limits.maximumBodySize, decoding: decoding, deliversStreams: true, clock: clock))
@@ -190,6 +197,11 @@ public final class HTTPExchange: Sendable {
     if let timeout { set(.total, after: timeout) { link.exchange?.act { $0.deadlinePassed() } } }
     if let idleTimeout { watchIdling(idleTimeout, link) }
     return promise.future
+  }
+
+  /// The fields that the transport sends after the body. `nil` without a body.
+  public var trailers: RequestTrailers? {
+    request.sets(RequestTrailers.self) && !request.body.isEmpty ? request.trailers : nil
   }
 
   /// Whether the transport should begin or continue.

@@ -29,7 +29,8 @@ import FutureTreeHTTP
 ///
 /// **Bodies.** The layer continues files, bytes in memory, and streams that have a length and can be read again. A file that changes
 /// during a load fails with the code `wrongBodyLength`. Other bodies are forwarded unchanged, and so are requests that have
-/// `Tus-Resumable`, `Upload-Offset` or `Upload-Complete` of their own, and with tus those with `Content-Encoding`.
+/// `Tus-Resumable`, `Upload-Offset` or `Upload-Complete` of their own, requests with `trailers`, and with tus those with
+/// `Content-Encoding`.
 ///
 /// **Later loads.** With a `directory`, a load of a file is recorded when the server has announced the upload. The next load with the
 /// same method, URL, file, `Content-` fields and `Upload-Metadata` continues it, also in a later run of the program.
@@ -133,6 +134,7 @@ public final class ResumeUploads: HTTPLayer {
     let methods: [HTTPMethod] = isTus ? [.post] : [.post, .put, .patch]
     let fields = ["Tus-Resumable", "Upload-Offset", "Upload-Complete"] + (isTus ? ["Content-Encoding"] : [])
     return methods.contains(request.method) && !fields.contains { request.headers.contains($0) }
+      && request.trailers == nil
   }
 
   private func record(of request: HTTPRequest, _ body: UploadBody) throws(HTTPError) -> UploadRecord? {

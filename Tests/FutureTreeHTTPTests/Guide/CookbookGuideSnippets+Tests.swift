@@ -118,6 +118,22 @@ extension FeedTests {
 }
 // end
 
+// guide rowsTest
+extension FeedTests {
+  @Test("The number of rows follows the rows")
+  func rows() async throws {
+    mock.on("/imports", .status(.created))
+
+    _ = try await api.send(rows: AsyncStream { $0.finish() }).value
+
+    let trailers = try #require(mock.requests.last?.trailers).begin()
+    trailers.receive(Data("Ada,1\nGrace".utf8))
+    trailers.receive(Data(",2\n".utf8))
+    #expect(try trailers.finish()["X-Rows"] == "2")
+  }
+}
+// end
+
 // guide uploadInRunsTest
 extension FeedTests {
   @Test("A cancelled upload continues with the rest of the film")

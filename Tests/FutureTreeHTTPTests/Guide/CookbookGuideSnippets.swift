@@ -142,6 +142,24 @@ extension FeedAPI {
 }
 // end
 
+// guide rows
+extension FeedAPI {
+  /// Sends rows while they are made, and their number after them.
+  func send(rows: AsyncStream<Data>) -> Future<HTTPResponse> {
+    http.load {
+      var request = try HTTPRequest(.post, to: "imports")
+      request.body = .asyncStream(isReplayable: false, contentType: "text/csv") { rows }
+      request.trailers = try RequestTrailers(["X-Rows"], from: 0) { count, bytes in
+        count += bytes.count { $0 == UInt8(ascii: "\n") }
+      } fields: { count in
+        ["X-Rows": "\(count)"]
+      }
+      return request
+    }
+  }
+}
+// end
+
 // guide uploadInRuns
 /// Uploads of films, which can take several runs of the program.
 struct FilmUploads: Sendable {

@@ -35,6 +35,14 @@ extension HTTPErrorTextTests {
 
   var bodies: [Failure] {
     [
+      (
+        "unsupportedTrailers",
+        {
+          var request = try HTTPRequest(.put, "http://example.com/film")
+          (request.body, request.trailers) = (.data(Data()), try .counting())
+          _ = try HTTPExchange(of: request, .init(timeout: nil, idleTimeout: nil, maximumBodySize: 1))
+        }
+      ),
       ("unencodableBody", { _ = try HTTPBody.json([Double.nan]) }),
       ("unreadableBody", { _ = try OpenFile(try #require(URL(string: "http://a/"))) }),
       ("unreadableBody", { _ = try OpenFile(URL(filePath: "/")) }),

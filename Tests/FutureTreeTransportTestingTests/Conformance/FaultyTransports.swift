@@ -72,6 +72,13 @@ struct Fault: Sendable, CustomTestStringConvertible {
         }
       }
     },
+    Fault("sends no trailers", fails: .requestTrailers, passes: sent) {
+      FaultyTransport { request, base in
+        var request = request
+        request.trailers = nil
+        return base.load(request)
+      }
+    },
     Fault("sends credentials", fails: .challenges, passes: others(of: origins, than: .challenges)) {
       FaultyTransport { request, base in
         base.load(request).flatMap { response in

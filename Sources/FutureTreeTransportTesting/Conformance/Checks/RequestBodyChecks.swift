@@ -41,6 +41,29 @@ extension TransportConformance.Check {
     }
   }
 
+  /// Fields after a body from data and from a reader.
+  public static let requestTrailers = Self(
+    "requestTrailers", .asSent, "The fields after a body are sent, or the request is refused with `unsupportedTrailers`"
+  ) { run in
+    run.server.on("/upload", .respond())
+    for body in [HTTPBody.data(Data("0123456789".utf8)), CheckRun.body(of: 10, length: 10)] {
+      var request = try run.request("/upload", .put, body: body)
+      request.trailers = try RequestTrailers(["X-Count"], from: 0) { count, bytes in
+        count += bytes.count
+      } fields: { count in
+        ["X-Count": "\(count)"]
+      }
+      let load = run.loader.load(request)
+      if case .failure(let error) = await load.outcome, (error as? HTTPError)?.code == .unsupportedTrailers { continue }
+      _ = try await load.value
+      let received = run.server.record.requests(to: "/upload").last
+      let fields = received?.trailers.map { "\($0.name.lowercased()): \($0.value)" }
+      run.expect(fields == ["x-count: 10"], "the fields after the body are \(fields ?? [])")
+      run.expect(received?.body.count == 10, "\(received?.body.count ?? 0) of 10 bytes arrived")
+      run.expect(received?.values(for: "trailer") == ["X-Count"], "the fields are not announced in Trailer")
+    }
+  }
+
   /// Bodies that end one byte early or late.
   public static let wrongLength = Self(
     "wrongLength", .asSent,

@@ -6,7 +6,8 @@ import FutureTreeHTTPTesting
 extension TransportConformance.Check {
   static let requests: [Self] = [
     target, encodedDelimiters, encodedBytes, methods, methodCase, fieldValues, headerOrder, addedFields, bodies,
-    asyncBodies, wrongLength, unreadableBody, pulledUpload, redirects, cookies, challenges, cacheableResponses,
+    asyncBodies, requestTrailers, wrongLength, unreadableBody, pulledUpload, redirects, cookies, challenges,
+    cacheableResponses,
   ]
 
   /// Targets with a query, with percent-encoding, with an empty segment, and without a path.
