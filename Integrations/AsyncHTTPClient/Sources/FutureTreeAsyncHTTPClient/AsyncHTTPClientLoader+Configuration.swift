@@ -68,7 +68,9 @@ extension AsyncHTTPClientLoader {
     var acceptedEncodings: String { acceptsEncodedBodies ? "gzip, deflate" : "identity" }
 
     /// Returns the settings of a client that does nothing without the loader.
-    func settings() -> HTTPClient.Configuration {
+    ///
+    /// - Parameter transfers: The requests of the client.
+    func settings(_ transfers: Transfers) -> HTTPClient.Configuration {
       var settings = client
       settings.redirectConfiguration = .disallow
       settings.decompression =
@@ -77,18 +79,20 @@ extension AsyncHTTPClientLoader {
       settings.timeout.write = nil
       // Layers report loads. A span of the client would contain the query of its URL.
       settings.tracing.tracer = nil
-      settings.http1_1ConnectionDebugInitializer = addingHandler(
-        before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
-      settings.http2StreamChannelDebugInitializer = addingHandler(
-        before: client.http2StreamChannelDebugInitializer, isHTTP2: true)
+      settings.http1_1ConnectionDebugInitializer = addingHandlers(
+        transfers, before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
+      settings.http2StreamChannelDebugInitializer = addingHandlers(
+        transfers, before: client.http2StreamChannelDebugInitializer, isHTTP2: true)
       return settings
     }
 
-    private func addingHandler(
-      before next: (@Sendable (any Channel) -> EventLoopFuture<Void>)?, isHTTP2: Bool
+    private func addingHandlers(
+      _ transfers: Transfers, before next: (@Sendable (any Channel) -> EventLoopFuture<Void>)?, isHTTP2: Bool
     ) -> @Sendable (any Channel) -> EventLoopFuture<Void> {
       { [acceptsEncodedBodies] channel in
-        let added = EarlyResponseHandler.add(to: channel, decodes: acceptsEncodedBodies, isHTTP2: isHTTP2)
+        let added = EarlyResponseHandler.add(
+          to: channel, after: MessageHandler(transfers, isHTTP2: isHTTP2), decodes: acceptsEncodedBodies,
+          isHTTP2: isHTTP2)
         guard let next else { return added }
         return added.flatMap { next(channel) }
       }

@@ -24,7 +24,8 @@ import NIOPosix
 /// **Files.** The bodies of files are written on threads for files (`NIOThreadPool.singleton`), never on an event loop.
 ///
 /// **Options.** `ResponseDelivery` delivers a body to a file or as a stream. `ProgressHandler` receives the progress.
-/// `RequestTimeout` and `RequestIdleTimeout` limit the duration.
+/// `RequestTimeout` and `RequestIdleTimeout` limit the duration. `RequestTrailers`, `InterimResponseHandler` and `RequestExpectation`
+/// are supported, with HTTP/1.1 and HTTP/2.
 ///
 /// **Cancellation.** A cancellation request closes the connection. With HTTP/2, it resets the stream of the request. The future
 /// ends when the connection is closed or back in its pool (the rule *Confirmed cancellation*). A TLS connection is closed for
@@ -55,22 +56,22 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
   ) {
     self.configuration = configuration
     self.clock = clock
-    client = Client(group, configuration.settings())
+    client = Client(group, configuration)
   }
 
   /// Sends a request. A request that AsyncHTTPClient would change is refused with an `HTTPError`.
   ///
   /// - Returns: A future that completes once, on an event loop, or on a thread for files.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
-    let loop = client.group.any()
     let transfer: Transfer
-    let clientRequest: HTTPClient.Request
+    var clientRequest: HTTPClient.Request
     do throws(HTTPError) {
       let exchange = try HTTPExchange(
-        of: request, configuration.limits, decoding: configuration.decoding, clock: clock)
-      let body = RequestBody.make(exchange)
+        of: request, configuration.limits, decoding: configuration.decoding, sendsTrailers: true, clock: clock)
+      let body = RequestBody.make(exchange, clock)
       clientRequest = try HTTPClient.Request(exchange, body, configuration)
-      transfer = Transfer(exchange, body, client, socketPath: configuration.unixSocketPath)
+      transfer = Transfer(exchange, body, client, on: client.group.any(), socketPath: configuration.unixSocketPath)
+      clientRequest.headers.add(name: MessageHandler.field, value: "\(transfer.number)")
     } catch {
       return .failed(error.naming(request))
     }
@@ -80,7 +81,7 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
         .failed(HTTPError(.transportFailed, "The loader was shut down. Create another loader, or shut down later.")))
       return future
     }
-    transfer.begin { client.execute(clientRequest, transfer, on: loop) }
+    transfer.begin(clientRequest)
     return future
   }
 

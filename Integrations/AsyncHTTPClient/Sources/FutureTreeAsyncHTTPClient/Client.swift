@@ -6,12 +6,13 @@ import NIOCore
 /// The client of a loader. It is shut down when the loader and all its requests have released it.
 final class Client: Sendable {
   let group: any EventLoopGroup
+  let transfers = Transfers()
   private let client: HTTPClient
   private let wasShutDown = NIOLockedValueBox(false)
 
-  init(_ group: any EventLoopGroup, _ settings: HTTPClient.Configuration) {
+  init(_ group: any EventLoopGroup, _ configuration: AsyncHTTPClientLoader.Configuration) {
     self.group = group
-    client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: settings)
+    client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration.settings(transfers))
   }
 
   deinit {

@@ -49,8 +49,12 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
 
   /// Adds a handler to a new HTTP/1.1 connection, or to a new HTTP/2 stream.
   ///
-  /// - Parameter decodes: Whether the client decodes bodies.
-  static func add(to channel: any Channel, decodes: Bool, isHTTP2: Bool) -> EventLoopFuture<Void> {
+  /// - Parameters:
+  ///   - handler: Another new handler, which is nearer to the connection.
+  ///   - decodes: Whether the client decodes bodies.
+  static func add(
+    to channel: any Channel, after handler: MessageHandler, decodes: Bool, isHTTP2: Bool
+  ) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       let previous =
@@ -61,7 +65,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
         } else {
           try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
         }
-      try pipeline.addHandler(EarlyResponseHandler(), position: .after(previous.handler))
+      try pipeline.addHandlers([handler, EarlyResponseHandler()], position: .after(previous.handler))
     }
   }
 

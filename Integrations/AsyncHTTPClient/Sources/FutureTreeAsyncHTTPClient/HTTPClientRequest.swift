@@ -33,6 +33,8 @@ extension HTTPClient.Request {
         .invalidURL, "The transport cannot send \(target): its percent-encoded bytes are not UTF-8. Change the path.")
     }
     var headers = NIOHTTP1.HTTPHeaders([("Host", target.authority)])
+    if let trailers = exchange.trailers { headers.add(name: "Trailer", value: trailers.names.joined(separator: ", ")) }
+    if body?.waitsForConsent == true { headers.add(name: "Expect", value: "100-continue") }
     for field in request.headers { headers.add(name: field.name, value: field.value) }
     if request.headers["Accept-Encoding"] == nil {
       headers.add(name: "Accept-Encoding", value: configuration.acceptedEncodings)

@@ -6,6 +6,7 @@ import FutureTreeNIO
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOFoundationCompat
+import NIOHTTP1
 
 /// The body of one request in a file or a stream, or with many bytes in memory. The client reads it as fast as the connection
 /// accepts it, so that each part counts as activity and as progress.
@@ -15,28 +16,40 @@ final class RequestBody: Sendable {
     /// The end of the body for the client.
     var promise: EventLoopPromise<Void>?
     var isStopped = false
+    /// The fields after the body, which was read.
+    var trailers: NIOHTTP1.HTTPHeaders?
+    /// The timer of the consent of the server.
+    var timer: FutureTimer?
   }
 
   private let exchange: HTTPExchange
+  private let clock: any FutureClock
+  /// Completes when the body may be read: with the consent of the server, or after a second without an answer. `nil` if the body does not
+  /// wait for it.
+  private let consent: Promise<Void>?
   private let guarded = NIOLockedValueBox(Guarded())
   private let ended = Promise<Void>()
 
   /// Returns the body of a request, or `nil` if it is small and in memory, or empty. The client sends such a body in one part.
-  static func make(_ exchange: HTTPExchange) -> RequestBody? {
-    switch exchange.request.body.content {
-    case .data(let data) where data.count > 1 << 16: RequestBody(exchange)
-    case .empty, .data: nil
-    case .file, .stream: RequestBody(exchange)
+  static func make(_ exchange: HTTPExchange, _ clock: any FutureClock) -> RequestBody? {
+    let request = exchange.request
+    switch request.body.content {
+    case .empty: return nil
+    case .data(let data) where data.count <= 1 << 16 && !request.expectsContinue && exchange.trailers == nil: return nil
+    case .data, .file, .stream: return RequestBody(exchange, clock)
     }
   }
 
-  private init(_ exchange: HTTPExchange) {
+  private init(_ exchange: HTTPExchange, _ clock: any FutureClock) {
     self.exchange = exchange
+    self.clock = clock
+    consent = exchange.request.expectsContinue && exchange.bodyLength != 0 ? Promise() : nil
   }
 
   /// The body for the client.
   var content: HTTPClient.Body {
-    .stream(contentLength: exchange.bodyLength.map(Int64.init)) { [self] writer in write(to: writer) }
+    let length = exchange.trailers == nil ? exchange.bodyLength.map(Int64.init) : nil
+    return .stream(contentLength: length) { [self] writer in write(to: writer) }
   }
 
   private func write(to writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
@@ -46,8 +59,15 @@ final class RequestBody: Sendable {
       let task = Task {
         defer { ended.succeed() }
         do {
+          try await consent?.future.value  // Ends when the task is cancelled.
+          let trailers = exchange.trailers?.begin()
           for try await chunk in exchange.request.body.chunks() {
+            trailers?.receive(chunk)
             try await send(chunk, to: writer)
+          }
+          if let trailers {
+            let fields = try trailers.finish()
+            guarded.withLockedValue { $0.trailers = NIOHTTP1.HTTPHeaders(fields.map { ($0.name, $0.value) }) }
           }
           promise.succeed()
         } catch {
@@ -76,6 +96,35 @@ final class RequestBody: Sendable {
     try await sent.future().value  // Ends when the task is cancelled.
   }
 
+  /// The fields after the body, which was read.
+  var trailers: NIOHTTP1.HTTPHeaders? { guarded.withLockedValue { $0.trailers } }
+
+  // MARK: - The consent of the server
+
+  var waitsForConsent: Bool { consent != nil }
+
+  func headIsWritten() {
+    guard let consent else { return }
+    setTimer(clock.schedule(after: .seconds(1)) { consent.succeed() })
+  }
+
+  func consentArrived() {
+    consent?.succeed()
+    setTimer(nil)
+  }
+
+  /// Registers a response. Without consent, the body is not read any more.
+  func responseArrived() { if consent != nil { setTimer(nil) } }
+
+  private func setTimer(_ timer: FutureTimer?) {
+    guarded.withLockedValue { guarded in
+      defer { guarded.timer = timer }
+      return guarded.timer
+    }?.cancel()
+  }
+
+  // MARK: - Stopping
+
   /// Stops reading the body.
   ///
   /// - Returns: A future that completes when the source of the body is released.
@@ -85,6 +134,7 @@ final class RequestBody: Sendable {
       guarded.isStopped = true
       return (guarded.task, guarded.promise)
     }
+    if consent != nil { setTimer(nil) }
     guard let task, let promise else { return .succeeded }
     stop(task, promise)
     return ended.future

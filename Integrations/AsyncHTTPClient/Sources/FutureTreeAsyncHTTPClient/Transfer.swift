@@ -28,32 +28,49 @@ final class Transfer: HTTPClientResponseDelegate {
     var sentCount = 0
     /// The last work on a file.
     var work: EventLoopFuture<Void>?
+    /// When the head of the request was written.
+    var sent: Duration?
+    var timings: HTTPTimings?
+    var trailers: NIOHTTP1.HTTPHeaders?
   }
 
   let exchange: HTTPExchange
+  /// The number by which the handlers of connections find the transfer.
+  let number: Int
   /// Keeps the client until the request has ended.
   private let client: Client
   /// The body of the request, unless it is in memory.
   private let body: RequestBody?
   private let socketPath: String?
+  private let loop: any EventLoop
+  private let started = NIODeadline.now()
   private let isForFile: Bool
   private let isForStream: Bool
   private let guarded = NIOLockedValueBox(Guarded())
 
-  init(_ exchange: HTTPExchange, _ body: RequestBody?, _ client: Client, socketPath: String?) {
+  /// - Parameter loop: The event loop of the events of the client.
+  init(
+    _ exchange: HTTPExchange, _ body: RequestBody?, _ client: Client, on loop: any EventLoop, socketPath: String?
+  ) {
     self.exchange = exchange
+    self.loop = loop
     self.client = client
     self.body = body
     self.socketPath = socketPath
     let delivery = exchange.request.delivery
     isForFile = delivery.file != nil
     isForStream = delivery.isStream
+    number = client.transfers.makeNumber()
+    client.transfers.add(self)
   }
 
+  deinit { client.transfers.remove(number) }
+
   /// Begins the request, unless it was cancelled before.
-  func begin(_ execute: () -> HTTPClient.Task<Void>) {
+  func begin(_ request: HTTPClient.Request) {
     guard exchange.isWanted else { return exchange.end(.stopped) }
-    let task = execute()
+    exchange.begin(.queued)
+    let task = client.execute(request, self, on: loop)
     let isStopped = guarded.withLockedValue { guarded in
       guarded.task = task
       return guarded.isStopped
@@ -70,6 +87,44 @@ final class Transfer: HTTPClientResponseDelegate {
     body?.stop()
     task?.cancel()
   }
+}
+
+// MARK: - Events of the connection
+
+/// `MessageHandler` calls these on the event loop of the connection, before the client reports the same part.
+extension Transfer {
+  /// The fields after the body of the request, whose bytes were written.
+  var trailersToSend: NIOHTTP1.HTTPHeaders? { body?.trailers }
+
+  /// Registers that the head of the request is written.
+  func begins() {
+    guarded.withLockedValue { $0.sent = elapsed }
+    exchange.begin(.sending)
+    body?.headIsWritten()
+  }
+
+  /// Registers that the end of the request is written.
+  func requestEnds() { exchange.begin(.waiting) }
+
+  func receives(interim head: HTTPResponseHead) {
+    if head.status == .continue { body?.consentArrived() }
+    // On both ways, the events of the client follow.
+    guard loop.inEventLoop else { return loop.execute { [self] in _ = report(.interim(head), on: loop) } }
+    _ = report(.interim(head), on: loop)
+  }
+
+  func receivesHead(over connection: HTTPTimings) {
+    body?.responseArrived()
+    guarded.withLockedValue { guarded in
+      guarded.timings = connection
+      guarded.timings?.sent = guarded.sent
+      guarded.timings?.firstByte = elapsed
+    }
+  }
+
+  func receives(_ trailers: NIOHTTP1.HTTPHeaders?) { guarded.withLockedValue { $0.trailers = trailers } }
+
+  private var elapsed: Duration { .nanoseconds((NIODeadline.now() - started).nanoseconds) }
 }
 
 // MARK: - Events of the client
@@ -166,12 +221,18 @@ extension Transfer {
   private func report(_ event: Event) -> Future<Void>? {
     switch event {
     case .sent(let count): exchange.bodySent(count)
+    case .interim(let head): exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
     case .head(let head):
       if let error = ClientErrorTable.encodedTwice(head, exchange) { exchange.fail(error) }
-      exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers)
+      let timings = guarded.withLockedValue { $0.timings }
+      exchange.receiveHead(HTTPStatus(Int(head.status.code)), head.headers, timings: timings)
     case .part(let buffer): return exchange.receive(data(buffer))
     case .failure(let error, let table): exchange.fail(table.error(error))
-    case .end(let end): exchange.end(end)
+    case .end(let end):
+      if case .completed = end, let trailers = guarded.withLockedValue({ $0.trailers.take() }) {
+        exchange.receiveTrailers(trailers)
+      }
+      exchange.end(end)
     }
     return nil
   }
@@ -179,6 +240,7 @@ extension Transfer {
   /// An event of the client for the exchange. A value, because a closure for each event would need an allocation.
   private enum Event: Sendable {
     case sent(Int)
+    case interim(HTTPResponseHead)
     case head(HTTPResponseHead)
     case part(ByteBuffer)
     /// The table reads what the exchange has received, so it is used when the event is reported.

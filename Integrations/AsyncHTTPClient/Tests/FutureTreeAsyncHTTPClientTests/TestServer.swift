@@ -24,8 +24,8 @@ final class TestServer: Sendable {
     let path: String
     let headers: HTTPHeaders
     let channel: any Channel
-    /// Completes when the request has arrived.
-    let whole: EventLoopFuture<Void>
+    /// Completes with its trailers when the request has arrived.
+    let whole: EventLoopFuture<HTTPHeaders?>
 
     func head(_ status: HTTPResponseStatus = .ok, _ headers: HTTPHeaders = [:]) {
       write(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers)))
@@ -35,7 +35,7 @@ final class TestServer: Sendable {
     @discardableResult
     func body(_ bytes: ByteBuffer) -> EventLoopFuture<Void> { write(.body(.byteBuffer(bytes))) }
 
-    func end() { write(.end(nil)) }
+    func end(_ trailers: HTTPHeaders? = nil) { write(.end(trailers)) }
 
     func respond(_ text: String, _ headers: HTTPHeaders = [:]) {
       head(.ok, headers)
@@ -122,7 +122,7 @@ private final class Responder: ChannelInboundHandler {
   private let answersHeads: Bool
   private let respond: @Sendable (TestServer.Exchange) -> Void
   private var exchange: TestServer.Exchange?
-  private var whole: EventLoopPromise<Void>?
+  private var whole: EventLoopPromise<HTTPHeaders?>?
 
   init(
     _ counts: NIOLockedValueBox<TestServer.Counts>, answersHeads: Bool,
@@ -136,14 +136,14 @@ private final class Responder: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
-      let promise = context.eventLoop.makePromise(of: Void.self)
+      let promise = context.eventLoop.makePromise(of: HTTPHeaders?.self)
       whole = promise
       exchange = TestServer.Exchange(
         path: head.uri, headers: head.headers, channel: context.channel, whole: promise.futureResult)
       if answersHeads { answer() }
     case .body: break
-    case .end:
-      whole.take()?.succeed()
+    case .end(let trailers):
+      whole.take()?.succeed(trailers)
       if !answersHeads { answer() }
     }
   }
