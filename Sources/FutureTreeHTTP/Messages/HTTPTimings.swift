@@ -10,8 +10,8 @@
 /// Times are measured from the call of the transport to the end of a step. A step that was not needed, or that the transport cannot
 /// observe, is `nil`. Layers above the transport add time of their own: `RequestMetrics` measures the whole load.
 ///
-/// `CurlLoader` measures all of them. `AsyncHTTPClientLoader` does not measure the queue and a new connection. `URLSession` has no
-/// timings.
+/// `CurlLoader` measures all of them. `AsyncHTTPClientLoader` does not measure the queue and a new connection. `URLSessionLoader` has the
+/// timings of the platform on Apple platforms, without the queue, for all responses but streams.
 public struct HTTPTimings: Sendable, Hashable {
   /// When the request left the queue of the transport, after the lookup of its host.
   public var queued: Duration?

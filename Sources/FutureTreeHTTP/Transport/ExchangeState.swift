@@ -137,7 +137,8 @@ extension ExchangeState {
     return isCancelAsked ? .none : work(reportsProgress: false)
   }
 
-  /// Registers the fields after the body. They belong to a response that is received whole after a cancellation request.
+  /// Registers the fields after the body, or facts of the exchange. They belong to a response that is received whole after a cancellation
+  /// request.
   mutating func trailersArrived(now: Duration = .zero) -> Action {
     guard !hasEnded else { return .none }
     lastActivity = now

@@ -417,6 +417,18 @@ extension HTTPExchange {
     }
   }
 
+  /// Reports timings that the transport has only at the end. Call it before the end. A stream was delivered before, and has those of
+  /// `receiveHead(_:_:timings:)`.
+  public func receiveTimings(_ timings: HTTPTimings) {
+    let now = now
+    act { receiver throws(HTTPError) in
+      receiver.timings = timings
+      return nil
+    } _: {
+      $0.trailersArrived(now: now)
+    }
+  }
+
   /// Reports that `count` bytes of the request's body have been sent in total.
   public func bodySent(_ count: Int) {
     let now = now

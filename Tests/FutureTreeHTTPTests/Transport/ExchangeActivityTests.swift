@@ -120,8 +120,8 @@ import Testing
     expectEqual(queued.text, "cancelled")
   }
 
-  @Test("Timings reach the response, through layers, and the measurement of the load")
-  func timings() throws {
+  @Test("Timings reach the response, through layers, and the measurement of the load", arguments: [false, true])
+  func timings(areLate: Bool) throws {
     var timings = HTTPTimings()
     timings.queued = .milliseconds(20)
     timings.connected = .milliseconds(40)
@@ -129,7 +129,7 @@ import Testing
     timings.isConnectionReused = false
     timings.protocolVersion = "2"
     (timings.peerAddress, timings.peerPort) = ("192.0.2.1", 443)
-    let transport = TimedTransport(timings: timings)
+    let transport = TimedTransport(timings: timings, areLate: areLate)
     let measured = Locked<[HTTPMeasurement]>([])
     let metrics = RequestMetrics { measurement in measured.withLock { $0.append(measurement) } }
 
@@ -156,9 +156,11 @@ import Testing
 /// A transport that measures.
 private struct TimedTransport: HTTPLoader {
   let timings: HTTPTimings
+  /// Whether it has the timings only at the end.
+  let areLate: Bool
   private let live = LiveLoads()
 
-  init(timings: HTTPTimings) { self.timings = timings }
+  init(timings: HTTPTimings, areLate: Bool) { (self.timings, self.areLate) = (timings, areLate) }
 
   func reset() -> Future<Void> { live.drain() }
 
@@ -167,7 +169,8 @@ private struct TimedTransport: HTTPLoader {
     do {
       let exchange = try HTTPExchange(of: request, limits)
       let load = exchange.start(in: live) {}
-      exchange.receiveHead(.ok, [], timings: timings)
+      exchange.receiveHead(.ok, [], timings: areLate ? nil : timings)
+      if areLate { exchange.receiveTimings(timings) }
       exchange.end(.completed)
       return load
     } catch {
