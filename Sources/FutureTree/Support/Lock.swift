@@ -10,9 +10,9 @@
     package let explored = ExploredLock()
   #endif
   #if canImport(Darwin) || FUTURETREE_PLATFORM_LOCK
-    private let backing = PlatformLock()
+    @usableFromInline let backing = PlatformLock()
   #else
-    private let backing = ParkingLock()
+    @usableFromInline let backing = ParkingLock()
   #endif
 
   package init() {}
@@ -42,11 +42,17 @@
     _ = withLock(body)
   }
 
-  /// Runs `body` under the lock. This method is not generic: other modules cannot inline `withLock`, and their specialized code
-  /// would receive a generic result through metadata.
-  @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {
-    try withLock(body)
-  }
+  #if DEBUG || FUTURETREE_EXPLORER || FUTURETREE_LOCK_RULE
+    /// Runs `body` under the lock, for other modules.
+    @usableFromInline func runLocked(_ body: () throws -> Void) rethrows {
+      try withLock(body)
+    }
+  #else
+    /// Runs `body` under the lock, for other modules, whose code contains it.
+    @inlinable @inline(__always) func runLocked(_ body: () throws -> Void) rethrows {
+      try backing.withLock(body)
+    }
+  #endif
 
   /// A scheduling point between two steps of a locked section, where the explorer of the tests can interrupt it.
   @inline(__always)

@@ -11,6 +11,7 @@
     // Declared outside the locked section, so that the result outlives the section.
     var result: Result?
     try lock.runLocked { result = try body(&state) }
+    withExtendedLifetime(result) {}  // Otherwise the compiler releases an unused result inside the section.
     return result!
   }
 

@@ -22,28 +22,30 @@
   /// The exchange in `unlock` releases; the exchange that takes the lock acquires. A locked section therefore sees all that
   /// earlier sections wrote. `unlock` must be an exchange for the compiler too: it moves the retain of an object that was read
   /// in the section behind a plain releasing store, but not behind an exchange. `MemoryOrderTests` checks both in a model.
-  struct ParkingLock: ~Copyable, Sendable {
-    private let state = Atomic<UInt8>(0)
+  @usableFromInline struct ParkingLock: ~Copyable, Sendable {
+    @usableFromInline let state = Atomic<UInt8>(0)
 
-    @inline(__always)
+    init() {}
+
+    @inlinable @inline(__always)
     func withLock<Result>(_ body: () throws -> Result) rethrows -> Result {
       lock()
       defer { unlock() }
       return try body()
     }
 
-    @inline(__always)
-    private func lock() {
+    @inlinable @inline(__always)
+    func lock() {
       if !state.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged { wait() }
     }
 
-    @inline(__always)
-    private func unlock() {
+    @inlinable @inline(__always)
+    func unlock() {
       if state.exchange(0, ordering: .releasing) == 2 { wake() }
     }
 
-    @inline(never)
-    private func wait() {
+    @usableFromInline @inline(never)
+    func wait() {
       for attempt in 0..<80 {
         if state.load(ordering: .relaxed) == 0,
           state.compareExchange(expected: 0, desired: 1, ordering: .acquiring).exchanged
@@ -55,8 +57,8 @@
       while state.exchange(2, ordering: .acquiring) != 0 { parkingPlace.block(if: { hasWaiters }) }
     }
 
-    @inline(never)
-    private func wake() {
+    @usableFromInline @inline(never)
+    func wake() {
       parkingPlace.wakeAll()
     }
 

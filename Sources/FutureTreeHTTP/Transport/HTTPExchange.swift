@@ -336,7 +336,9 @@ extension HTTPExchange {
   /// let connection = pool.connect(to: "example.com") { exchange.begin(.sending) }
   /// ```
   public func begin(_ step: Step) {
-    guarded.withLock { $0.state.began(step) ? $0.promise : nil }?.activityChanged()
+    var promise: Promise<HTTPResponse>?
+    guarded.withLock { if $0.state.began(step) { promise = $0.promise } }
+    promise?.activityChanged()
   }
 
   /// Reports the head of a response.

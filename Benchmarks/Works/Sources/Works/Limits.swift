@@ -67,6 +67,7 @@ extension OurWorks {
     Limit("layers-cookies", timesThoseOf: "layers", atLeast: 1.2, goal: 1.1),
     Limit("layers-hit", timesThoseOf: "layers", atLeast: 1.35, goal: 1.2),
     Limit("layers-miss", timesThoseOf: "layers", atLeast: 2.5, goal: 2),
+    Limit("phase", atLeast: 150, goal: 100),
   ]
 
   /// The cost of a unit in a large number, relative to its cost in a small number.

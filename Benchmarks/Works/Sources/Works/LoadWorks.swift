@@ -11,7 +11,7 @@ extension OurWorks {
     [
       ("layers", layers), ("layers-throttled", cancelled(.throttled())), ("layers-backoff", cancelled(.backingOff())),
       ("layers-wire", cancelled(.onWire())), ("layers-cookies", cookies), ("layers-hit", cached("max-age=60")),
-      ("layers-miss", cached("max-age=0")),
+      ("layers-miss", cached("max-age=0")), ("phase", phase),
     ]
     + [300, 3000, 100_000].flatMap { count in
       [("loads-\(count)", cancelAll(count)), ("reset-\(count)", reset(count))]
@@ -51,6 +51,20 @@ extension OurWorks {
           if case .success(let response) = outcome { consume(response.bodySize) }
         }
       }
+    }
+  }
+
+  /// A transport reports the next step of a load that nobody looks at.
+  private static let phase = Work("phase", operations: 1000) { () -> (HTTPExchange, Future<HTTPResponse>) in
+    let limits = HTTPExchange.Limits(timeout: nil, idleTimeout: nil, maximumBodySize: 0)
+    do {
+      let exchange = try HTTPExchange(of: LoadChain.request(0), limits)
+      return (exchange, exchange.start(in: LiveLoads()) {})
+    } catch { preconditionFailure("\(error)") }
+  } repeating: { exchange, _ in
+    for _ in 0..<500 {
+      exchange.begin(.connecting)
+      exchange.begin(.sending)
     }
   }
 
