@@ -110,9 +110,7 @@ public final class Throttle: HTTPLayer {
 
   /// Cancels the queued requests, and refills the bucket.
   public func drain(_ notes: ResetNotes) -> Future<Void> {
-    // The bucket is full again, so the time of the next token is obsolete.
-    let (waiting, timer) = state.withLock { ($0.scheduler.reset(), $0.wakeTimer.isNotNeeded()) }
-    timer?.cancel()
+    let waiting = state.withLock { $0.scheduler.reset() }
     notes.drained(waiting.count)
     for waiter in waiting {
       waiter.hasGone()
