@@ -21,12 +21,16 @@ import Foundation
 /// it. An `HTTPURL` at the beginning is inserted without encoding: `"\(base)/users"`. To use an existing `HTTPURL` or
 /// `HTTPPath` as an endpoint, call `url(_:)` or `path(_:)`.
 ///
+/// A literal is also the `urlTemplate` of its requests: `users/{}/posts` above. A literal with an `HTTPURL` has none.
+///
 /// Errors are stored until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
 public struct HTTPEndpoint: Sendable {
   private let result: Result<HTTPRequest.Target, HTTPError>
+  fileprivate let template: String?
 
-  private init(_ result: Result<HTTPRequest.Target, HTTPError>) {
+  private init(_ result: Result<HTTPRequest.Target, HTTPError>, template: String? = nil) {
     self.result = result
+    self.template = template
   }
 
   /// Returns an endpoint with this URL.
@@ -74,6 +78,7 @@ extension HTTPRequest {
     case .url(let url): self.init(method, url)
     case .path(let path): self.init(method, path: path)
     }
+    if let template = endpoint.template { urlTemplate = template }
   }
 }
 
@@ -87,7 +92,8 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 
   /// Creates an endpoint from a literal with interpolated values.
   public init(stringInterpolation: StringInterpolation) {
-    result = Result { () throws(HTTPError) in try stringInterpolation.target() }
+    self.init(
+      Result { () throws(HTTPError) in try stringInterpolation.target() }, template: stringInterpolation.template)
   }
 
   /// A collector for the parts of a literal that encodes the interpolated values.
@@ -96,6 +102,8 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     /// The path segment at the end of `text`. `nil` from the beginning of the query.
     private var segment: Segment? = Segment()
     private var fault: HTTPError?
+    /// The literal text, with a placeholder for each value. `nil` after an `HTTPURL`, which can be that of any resource.
+    private var pattern: String? = ""
     /// The offset in `text` of the first encoded value.
     private var firstValue: Int?
     /// The characters that may follow the URL at the beginning, until a character follows. `nil` elsewhere.
@@ -119,11 +127,13 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + 16 * interpolationCount)
+      pattern?.reserveCapacity(literalCapacity + 2 * interpolationCount)
     }
 
     /// Appends a part of the literal without encoding.
     public mutating func appendLiteral(_ literal: String) {
       guard !literal.isEmpty else { return }
+      pattern? += literal
       var literal = literal[...]
       if let allowed = afterURL.take() {
         if !allowed.utf8.contains(literal.utf8.first ?? 0) { refuse(after: allowed) }
@@ -148,6 +158,7 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       if let allowed = afterURL.take() { refuse(after: allowed) }
       firstValue = firstValue ?? text.utf8.count
       text += ASCII.percentEncoded(value, keeping: ASCII.isUnreserved)
+      pattern? += "{}"
       segment?.text += value
       segment?.hasValue = true
     }
@@ -162,6 +173,7 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     /// A URL without a query must be followed by `/`, `?` or `#`. A URL with a query must be followed by `&` or `#`.
     public mutating func appendInterpolation(_ url: HTTPURL) {
       guard text.isEmpty else { return appendInterpolation(url.absoluteString) }
+      pattern = nil
       appendLiteral(url.absoluteString)
       afterURL = url.query == nil ? "/?#" : "&#"
     }
@@ -185,12 +197,25 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       segment = segment == nil ? nil : next
     }
 
+    /// The path of the literal. `nil` after an `HTTPURL`.
+    fileprivate var template: String? {
+      guard var path = pattern?.prefix(while: { $0 != "?" && $0 != "#" }) else { return nil }
+      guard let scheme = StringInterpolation.scheme(of: text) else { return String(path) }
+      path = path.dropFirst(scheme.count).drop { $0 != "/" }
+      return path.isEmpty ? "/" : String(path)
+    }
+
+    /// The scheme of a URL, with its slashes. `nil` for a path.
+    private static func scheme(of text: String) -> String? {
+      let start = text.prefix(8).lowercased()
+      return ["http://", "https://"].first(where: start.hasPrefix)
+    }
+
     fileprivate func target() throws(HTTPError) -> HTTPRequest.Target {
       var whole = self
       whole.endSegment(beginning: nil)
       if let fault = whole.fault { throw fault }
-      let start = text.prefix(8).lowercased()
-      guard let scheme = ["http://", "https://"].first(where: start.hasPrefix) else { return .path(try HTTPPath(text)) }
+      guard let scheme = StringInterpolation.scheme(of: text) else { return .path(try HTTPPath(text)) }
       let endOfHost = scheme.utf8.count + text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }.utf8.count
       guard firstValue.map({ $0 >= endOfHost }) ?? true else {
         throw HTTPError(

@@ -24,10 +24,29 @@ public struct HTTPRequest: Sendable {
     get { storage.parts.method }
     set { change { $0.method = newValue } }
   }
-  /// The URL or the path.
+  /// The URL or the path. A new one has no `urlTemplate`.
   public var target: Target {
     get { storage.parts.target }
-    set { change { $0.target = newValue } }
+    set {
+      change { parts in
+        parts.target = newValue
+        parts.urlTemplate = nil
+      }
+    }
+  }
+  /// The path with placeholders in place of its values, such as `/users/{}/posts`. `nil` if it is not known.
+  ///
+  /// ```swift
+  /// var request = try HTTPRequest(.get, to: "users/\(id)/posts")  // users/{}/posts
+  /// request.urlTemplate = "/users/{id}/posts"
+  /// ```
+  ///
+  /// An `HTTPEndpoint` that is written as a literal knows its template, in which each interpolated value is `{}`, and a
+  /// `ServerEnvironment` adds its prefix. Measurements have it as `url.template`: requests for many users are one time series.
+  /// It is never sent.
+  public var urlTemplate: String? {
+    get { storage.parts.urlTemplate }
+    set { change { $0.urlTemplate = newValue } }
   }
   /// The header fields that were set. The transport adds `Host`, `Content-Type`, and the fields that frame the body.
   public var headers: HTTPHeaders { storage.parts.headers }
@@ -46,6 +65,7 @@ public struct HTTPRequest: Sendable {
   private struct Parts {
     var method: HTTPMethod
     var target: Target
+    var urlTemplate: String?
     var headers = HTTPHeaders()
     var body: HTTPBody = .empty
     var options = HTTPRequestOptions()

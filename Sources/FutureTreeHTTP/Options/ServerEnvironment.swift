@@ -67,21 +67,21 @@ public struct ServerEnvironment: Sendable {
       guard own.hasSameOrigin(as: base) else { return request }
       url = own
     case .path(let path):
-      url = base.replacing(path: whole(path), query: path.query)
+      url = base.replacing(path: path.isAbsolute ? path.path : whole(path.path), query: path.query)
     }
     let present = URLText.names(in: url.query)
     let missing = query.filter { !present.contains(Array($0.0.utf8)) }
+    let template = request.urlTemplate
     request.target = .url(url.appending(query: missing))
+    request.urlTemplate = template.map { $0.hasPrefix("/") ? $0 : whole($0) }
     let added = headers.filter { !request.headers.contains($0.name) }
     request.addMissing(headers)
     for field in added { request.sensitiveHeaders.insert(field.name) }
     return request
   }
 
-  private func whole(_ path: HTTPPath) -> String {
-    if path.isAbsolute { return path.path }
-    return path.path.isEmpty ? base.path : URLText.joined(base.path, path.path)
-  }
+  /// Appends a relative path to the prefix.
+  private func whole(_ path: String) -> String { path.isEmpty ? base.path : URLText.joined(base.path, path) }
 }
 
 extension ServerEnvironment: HTTPRequestOption {

@@ -119,6 +119,33 @@ import Testing
     expectEqual(target("proxy/\(root)"), "proxy/https%3A%2F%2Fexample.com%3A8443%2F")
   }
 
+  @Test("A literal knows its template: no value, no host and no query")
+  func templates() throws {
+    let (id, name) = (7, "a/{b}")
+    let base = try HTTPURL("https://example.com/users/7")
+    let endpoints: [(HTTPEndpoint, String?)] = [
+      ("users", "users"), ("/users/\(id)/posts?page=\(id)", "/users/{}/posts"), ("users/\(name)#\(id)", "users/{}"),
+      ("files/\(name).\(name)", "files/{}.{}"), ("https://example.com", "/"), ("", ""),
+      ("https://example.com:8443/users/\(id)?a", "/users/{}"), ("HTTP://example.com?a", "/"), ("http/\(id)", "http/{}"),
+      ("\(base)/posts", nil), (.url(base), nil), (.path(try HTTPPath("users/7")), nil),
+    ]
+    for (endpoint, template) in endpoints {
+      expectEqual(try HTTPRequest(.get, to: endpoint).urlTemplate, template)
+    }
+  }
+
+  @Test("A request with another target has no template, and a copy keeps its own")
+  func replacedTarget() throws {
+    var request = try HTTPRequest(.get, to: "users/\(7)")
+    var copy = request
+    copy.urlTemplate = "/users/{id}"
+    request.target = .path(try HTTPPath("a"))
+
+    expectEqual(request.urlTemplate, nil)
+    expectEqual(copy.urlTemplate, "/users/{id}")
+    expectEqual(try HTTPRequest("http://example.com/users/7").urlTemplate, nil)
+  }
+
   @Test("Existing URLs and paths are endpoints")
   func made() throws {
     #expect(target(.url(try HTTPURL("https://example.com/a?b"))) == "https://example.com/a?b")

@@ -24,7 +24,8 @@ public struct RequestTracing: HTTPLayer {
     tracer.extract(request.headers.map { ($0.name.lowercased(), $0.value) }, into: &parent, using: Fields())
     let context = request[option: RequestServiceContext.self] ?? parent
     let start = HTTPMeasurement(startOf: request)
-    let name = start.attributes["http.request.method"] == "_OTHER" ? "HTTP" : request.method.name
+    let method = start.attributes["http.request.method"] == "_OTHER" ? "HTTP" : request.method.name
+    let name = request.urlTemplate.map { "\(method) \($0)" } ?? method
     let span = tracer.startSpan(name, context: context, ofKind: .client)
     span.set(start)
     request[option: RequestServiceContext.self] = span.context

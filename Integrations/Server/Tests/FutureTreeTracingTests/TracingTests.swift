@@ -117,6 +117,16 @@ import Tracing
     #expect(span.attributes.get("http.request.method_original") == .string("PURGE-secret"))
   }
 
+  @Test("The name of a span has the template of the path")
+  func template() throws {
+    mock.onOthers(.status(.ok))
+
+    _ = api.get("http://example.com/users/\(7)")
+
+    #expect(try #require(tracer.finishedSpans.first).operationName == "GET /users/{}")
+    #expect(tracer.finishedSpans.first?.attributes.get("url.template") == .string("/users/{}"))
+  }
+
   @Test("A failure because of a status has that status")
   func unacceptableStatus() throws {
     let response = HTTPResponse(to: request, status: .serviceUnavailable)

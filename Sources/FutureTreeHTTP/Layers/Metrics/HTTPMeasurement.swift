@@ -35,7 +35,13 @@ public struct HTTPMeasurement: Sendable {
     public let unit: String
     /// The value in the unit. For active requests it is 1 at the beginning and -1 at the end.
     public let value: Double
-    /// The attributes with few distinct values, which are suitable for metrics. The URL is not among them.
+    /// The upper limits of the buckets that OpenTelemetry recommends for a histogram of durations. Empty for other instruments.
+    public var bucketLimits: [Double] { unit == "s" ? Sample.durationLimits : [] }
+    private static let durationLimits = [
+      0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+    ]
+    /// The attributes with few distinct values, which are suitable for metrics. The template of the URL is one of them, and the URL is
+    /// not.
     public let attributes: [String: Value]
   }
 
@@ -47,7 +53,7 @@ public struct HTTPMeasurement: Sendable {
   public let timings: HTTPTimings?
   /// The trace of the load, with the span identifier of this load. `nil` if the `traceparent` of the request is invalid.
   public let trace: TraceContext?
-  /// All attributes, for a span: the method, the URL, the server, the peer, the version of the protocol, the status, the kind of
+  /// All attributes, for a span: the method, the URL and its template, the server, the peer, the version of the protocol, the status, the kind of
   /// error, the number of the resend, and sizes.
   public let attributes: [String: Value]
 
@@ -76,7 +82,7 @@ public struct HTTPMeasurement: Sendable {
 
   /// The attributes that are equal at the beginning and at the end, so that an up-down counter returns to zero.
   private static let startAttributes: Set<String> = [
-    "http.request.method", "url.scheme", "server.address", "server.port",
+    "http.request.method", "url.scheme", "url.template", "server.address", "server.port",
   ]
   private static let metricAttributes = startAttributes.union([
     "http.response.status_code", "error.type", "network.protocol.version",
@@ -172,6 +178,7 @@ extension HTTPRequest {
       attributes["server.address"] = .string(url.host.trimming("[", "]"))
       attributes["server.port"] = .int(Int(url.port))
     }
+    if let urlTemplate { attributes["url.template"] = .string(urlTemplate) }
     let attempt = self.attempt
     if attempt > 1 { attributes["http.request.resend_count"] = .int(attempt - 1) }
     if !body.isEmpty, let size = body.contentLength { attributes["http.request.body.size"] = .int(size) }

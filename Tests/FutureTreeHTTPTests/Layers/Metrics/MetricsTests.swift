@@ -41,6 +41,23 @@ struct MetricsTests {
     #expect(measured.all[0].trace == measured.all[1].trace && clock.timerCount == 0)
   }
 
+  @Test("The template of a literal is an attribute of spans and metrics, with the prefix of the server")
+  func template() throws {
+    mock.onOthers(.status(.ok))
+    let server = try ServerEnvironment(host: "example.com", pathPrefix: "/v1")
+    let id = 7
+
+    _ = (ApplyEnvironment(server) --> api).get("users/\(id)/posts", query: ["page": "2"])
+    _ = (ApplyEnvironment(server) --> api).load(try HTTPRequest("http://example.com/users/7"))
+
+    expectEqual(
+      measured.all.map { $0.attributes["url.template"] }.prefix(2), ["/v1/users/{}/posts", "/v1/users/{}/posts"])
+    let samples = measured.all.prefix(2).flatMap(\.samples)
+    expectEqual(Set(samples.map { $0.attributes["url.template"] }), ["/v1/users/{}/posts"])
+    #expect(measured.all.suffix(2).allSatisfy { $0.attributes["url.template"] == nil })
+    expectEqual(Set(samples.map(\.bucketLimits.count)), [0, 14])
+  }
+
   @Test("Samples have seconds, bytes and active requests, without the URL")
   func samples() {
     mock.answer(body: "123")
