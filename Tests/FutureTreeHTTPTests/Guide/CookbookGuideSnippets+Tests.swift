@@ -8,6 +8,26 @@ import Testing
 
 // The tests of the article *Cookbook*, word for word. `HTTPGuideTests` compares the two.
 
+// guide serverLimitTest
+extension FeedTests {
+  @Test("A load waits until the server accepts more")
+  func serverLimit() async throws {
+    let clock = ManualClock()
+    let api = FeedAPI(limitedServer: server, clock: clock, transport: mock)
+    let limit = try HTTPHeaders(["RateLimit": #""minute";r=0;t=30"#])
+    mock.on("/posts/1", .respond(headers: limit, body: Data(#"{"id": 1, "title": "Notes"}"#.utf8)))
+    mock.on("/posts/2", .json(#"{"id": 2, "title": "News"}"#))
+    _ = try await api.post(1).value
+
+    let news = api.post(2)
+    #expect(mock.requests.count == 1 && FeedAPI.activity(of: news) == "waiting for a slot")
+    clock.advance(by: .seconds(30))
+
+    #expect(try await news.value?.title == "News")
+  }
+}
+// end
+
 // guide tests
 @Suite("Cookbook") struct FeedTests {
   let mock = MockLoader()

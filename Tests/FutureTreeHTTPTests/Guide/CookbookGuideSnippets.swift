@@ -78,6 +78,19 @@ extension FeedAPI {
 }
 // end
 
+// guide serverLimit
+extension FeedAPI {
+  /// Creates the calls of a server that announces its limits.
+  init(
+    limitedServer server: ServerEnvironment, clock: any FutureClock = .system,
+    transport: any HTTPLoader = Redirect() --> SystemLoader()
+  ) {
+    let throttle = Throttle(8, followsServerLimits: true, clock: clock)
+    self.init(server: server, transport: throttle --> transport)
+  }
+}
+// end
+
 // guide coders
 extension JSONCoders {
   /// The format of the server: `published_at`, with dates such as `2026-03-01T12:00:00Z`.
