@@ -53,10 +53,11 @@ import FutureTreeHTTP
     var request = try HTTPRequest("http://127.0.0.1:\(children[0].port)/page")
     request.deadline = .after(.seconds(60), clock: StoppedClock())
     let load = (ModifyRequest.sendingDeadline() --> client).load(request)
-    for child in children {
-      let waiting = child.service == .stock ? 2 : 1
-      show(child.service, try child.ask("tree \(waiting)"))
+    // When the requests have arrived at the last service, all loads wait for their responses.
+    let trees = try children.reversed().map { child in
+      (child.service, try child.ask("tree \(child.service == .stock ? 2 : 1)"))
     }
+    for (service, tree) in trees.reversed() { show(service, tree) }
 
     try end(load)
 
