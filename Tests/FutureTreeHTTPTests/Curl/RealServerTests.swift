@@ -17,6 +17,7 @@ import TestSupport
     let nginx: String
     let tls12: String
     let httpbin: String?
+    let tus: String?
     let early: String
     let socket: String
     let roots: String
@@ -37,7 +38,7 @@ import TestSupport
 
   /// Each test makes requests to servers and proxies of other projects, so they run where `.ci/servers` has started them.
   @Suite(
-    "CurlLoader: nginx, httpbin and proxies", .onSockets,
+    "CurlLoader: nginx, httpbin, tuspyserver and proxies", .onSockets,
     .enabled(if: Servers.all != nil, "`.ci/servers swift test --filter RealServerTests` starts the servers."))
   struct RealServerTests {
     private let servers: Servers
@@ -257,6 +258,31 @@ import TestSupport
       let refused = try await loader().load(request).value
       expectEqual(refused.status, .tooManyRequests)
       expectEqual(refused.rateLimit()?.remaining, 0)
+    }
+
+    @Test("An upload to tuspyserver arrives byte for byte, and its record is removed")
+    func tus() async throws {
+      guard let tus = servers.tus else { return }
+      let folder = try Folder()
+      let film = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 * 31 >> 3) })
+      let file = folder.file("film")
+      try film.write(to: file)
+      let records = folder.file("uploads")
+      let api = ResumeUploads(.tus, directory: records, clock: ManualClock()) --> loader()
+      var request = try HTTPRequest(.post, "\(tus)/files/")
+      request.body = .file(file, contentType: "video/mp4")
+      try request.setHeader("Upload-Metadata", "filename ZmlsbQ==,filetype dmlkZW8vbXA0")
+      let sent = Locked(0)
+      request.progress = { progress in sent.value = progress.sent.completed }
+
+      let response = try await api.load(request).value
+
+      expectEqual(response.status, .noContent)
+      expectEqual(sent.value, film.count)
+      let stored = try await loader().load(HTTPRequest(.get, try #require(response.request.url))).value
+      #expect(try stored.body == film)
+      expectEqual(
+        try FileManager.default.contentsOfDirectory(atPath: records.path).filter { $0.hasSuffix(".upload") }, [])
     }
 
     @Test("Redirects, log-ins, cookies, streams and cancellations work with httpbin")

@@ -3,6 +3,7 @@ import Foundation
 import FutureTree
 import FutureTreeHTTP
 import FutureTreeHTTPTesting
+import FutureTreeTesting
 import Synchronization
 import Testing
 
