@@ -2,9 +2,9 @@ import FutureTree
 
 /// The positions of the futures of a drawing. All numbers are integers, so that a drawing has the same bytes on every machine.
 ///
-/// A future stands to the left of the futures that wait for it. Each leaf has its own row, and a future with several children is
-/// centered between them. A future that a body returned stands to the right of the future that waits for it, so that every branch
-/// fits into one row.
+/// A future stands to the left of the futures that wait for it: no arrow runs back. Each leaf has its own row, and a future with
+/// several children is centered between them. A future that waits for several is the child of the first. The others, such as one that
+/// a body returned, have rows of their own below, and stand just before the future that waits for them.
 struct PageLayout {
   struct Box {
     let x: Int
@@ -25,7 +25,8 @@ struct PageLayout {
   ///   - edges: The links from a future (`from`) to the future that waits for it (`to`), in the order in which they were made.
   init(textWidths: [Int], edges: [(from: Int, to: Int)]) {
     let parents = Self.parents(textWidths.count, edges)
-    let (order, columns) = Self.depthFirst(parents)
+    let order = Self.depthFirst(parents, edges)
+    let columns = Self.columns(order, parents, edges)
     var widths = [Int](repeating: 0, count: (columns.max() ?? 0) + 1)
     for (future, column) in columns.enumerated() {
       widths[column] = max(widths[column], textWidths[future] + 2 * Self.padding)
@@ -41,8 +42,7 @@ struct PageLayout {
     height = boxes.map { $0.y + $0.height }.max() ?? 0
   }
 
-  /// Returns the parent of each future: the first future that it waited for or, if it never waited, the future that it was
-  /// returned to.
+  /// Returns the parent of each future: the first future that it waited for.
   private static func parents(_ count: Int, _ edges: [(from: Int, to: Int)]) -> [Int?] {
     var parents = [Int?](repeating: nil, count: count)
     func isAncestor(_ future: Int, of descendant: Int) -> Bool {
@@ -56,28 +56,71 @@ struct PageLayout {
     for edge in edges where parents[edge.to] == nil && !isAncestor(edge.to, of: edge.from) {
       parents[edge.to] = edge.from
     }
-    var firstWaiter = [Int?](repeating: nil, count: count)
-    for edge in edges where firstWaiter[edge.from] == nil { firstWaiter[edge.from] = edge.to }
-    for future in 0..<count where parents[future] == nil {
-      guard let waiter = firstWaiter[future], !isAncestor(future, of: waiter) else { continue }
-      parents[future] = waiter
-    }
     return parents
   }
 
-  /// Returns the futures, each before its children, and the column of each future.
-  private static func depthFirst(_ parents: [Int?]) -> (order: [Int], columns: [Int]) {
+  /// Returns the futures, each before its children. A tree whose root was waited for follows the tree with the first future that did.
+  private static func depthFirst(_ parents: [Int?], _ edges: [(from: Int, to: Int)]) -> [Int] {
     var children = [[Int]](repeating: [], count: parents.count)
     for (future, parent) in parents.enumerated() { parent.map { children[$0].append(future) } }
-    var columns = [Int](repeating: 0, count: parents.count)
-    var order: [Int] = []
-    var stack = Array(parents.indices.filter { parents[$0] == nil }.reversed())
-    while let future = stack.popLast() {
-      order.append(future)
-      columns[future] = parents[future].map { columns[$0] + 1 } ?? 0
-      stack += children[future].reversed()
+    func root(of future: Int) -> Int {
+      var root = future
+      while let parent = parents[root] { root = parent }
+      return root
     }
-    return (order, columns)
+    // The trees that follow the tree of each root.
+    var followers = [[Int]](repeating: [], count: parents.count)
+    var isFollower = [Bool](repeating: false, count: parents.count)
+    for edge in edges where parents[edge.to] != edge.from && !isFollower[root(of: edge.from)] {
+      let (follower, first) = (root(of: edge.from), root(of: edge.to))
+      guard follower != first, !follows(first, follower) else { continue }
+      isFollower[follower] = true
+      followers[first].append(follower)
+    }
+    func follows(_ tree: Int, _ first: Int) -> Bool {
+      followers[first].contains { $0 == tree || follows(tree, $0) }
+    }
+    var order: [Int] = []
+    var roots = Array(parents.indices.filter { parents[$0] == nil && !isFollower[$0] }.reversed())
+    while let root = roots.popLast() {
+      var stack = [root]
+      while let future = stack.popLast() {
+        order.append(future)
+        stack += children[future].reversed()
+      }
+      roots += followers[root].reversed()
+    }
+    return order
+  }
+
+  /// Returns the column of each future: to the right of all that it waited for. A future that waited for none stands just before the
+  /// first that waits for it.
+  private static func columns(_ order: [Int], _ parents: [Int?], _ edges: [(from: Int, to: Int)]) -> [Int] {
+    let edges = edges.filter { $0.from != $0.to }
+    var columns = [Int](repeating: 0, count: parents.count)
+    var inputs = [Int](repeating: 0, count: parents.count)
+    var waiters = [[Int]](repeating: [], count: parents.count)
+    for edge in edges {
+      inputs[edge.to] += 1
+      waiters[edge.from].append(edge.to)
+    }
+    let sources = order.filter { inputs[$0] == 0 }
+    var ready = sources
+    while let future = ready.popLast() {
+      for waiter in waiters[future] {
+        columns[waiter] = max(columns[waiter], columns[future] + 1)
+        inputs[waiter] -= 1
+        if inputs[waiter] == 0 { ready.append(waiter) }
+      }
+    }
+    // The futures of a circle were not ready.
+    for future in order where inputs[future] > 0 {
+      columns[future] = max(columns[future], parents[future].map { columns[$0] + 1 } ?? 0)
+    }
+    for source in sources {
+      if let first = waiters[source].map({ columns[$0] }).min() { columns[source] = max(columns[source], first - 1) }
+    }
+    return columns
   }
 
   /// Returns the row of each future, in halves of a row.
