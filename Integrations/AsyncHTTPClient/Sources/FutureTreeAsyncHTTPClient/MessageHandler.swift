@@ -50,7 +50,7 @@ final class MessageHandler: ChannelDuplexHandler {
     switch unwrapInboundIn(data) {
     case .head(let head) where head.status.code < 200 && head.status != .switchingProtocols:
       transfer?.receives(interim: head)
-    case .head: transfer?.receivesHead(over: connection(context.channel))
+    case .head(let head): transfer?.receivesHead(over: connection(context.channel, head.version))
     case .body: break
     case .end(let trailers):
       transfer?.receives(trailers)
@@ -65,10 +65,10 @@ final class MessageHandler: ChannelDuplexHandler {
   }
 
   /// Returns timings with the facts of the connection, and without times.
-  private func connection(_ channel: any Channel) -> HTTPTimings {
+  private func connection(_ channel: any Channel, _ version: HTTPVersion) -> HTTPTimings {
     let address = channel.remoteAddress ?? channel.parent?.remoteAddress
     var timings = HTTPTimings()
-    timings.protocolVersion = isHTTP2 ? "2" : "1.1"
+    timings.protocolVersion = isHTTP2 ? "2" : "\(version.major).\(version.minor)"
     timings.peerAddress = address?.ipAddress
     timings.peerPort = address?.ipAddress == nil ? nil : address?.port.flatMap(UInt16.init(exactly:))
     timings.isConnectionReused = earlierCount > 0
