@@ -91,8 +91,7 @@ extension AsyncHTTPClientLoader {
     ) -> @Sendable (any Channel) -> EventLoopFuture<Void> {
       { [acceptsEncodedBodies] channel in
         let added = EarlyResponseHandler.add(
-          to: channel, after: MessageHandler(transfers, isHTTP2: isHTTP2), decodes: acceptsEncodedBodies,
-          isHTTP2: isHTTP2)
+          to: channel, for: transfers, decodes: acceptsEncodedBodies, isHTTP2: isHTTP2)
         guard let next else { return added }
         return added.flatMap { next(channel) }
       }

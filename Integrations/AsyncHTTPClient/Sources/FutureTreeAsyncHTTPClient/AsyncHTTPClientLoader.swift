@@ -64,14 +64,13 @@ public final class AsyncHTTPClientLoader: HTTPLoader {
   /// - Returns: A future that completes once, on an event loop, or on a thread for files.
   public func load(_ request: HTTPRequest) -> Future<HTTPResponse> {
     let transfer: Transfer
-    var clientRequest: HTTPClient.Request
+    let clientRequest: HTTPClient.Request
     do throws(HTTPError) {
       let exchange = try HTTPExchange(
         of: request, configuration.limits, decoding: configuration.decoding, sendsTrailers: true, clock: clock)
       let body = RequestBody.make(exchange, clock)
       clientRequest = try HTTPClient.Request(exchange, body, configuration)
       transfer = Transfer(exchange, body, client, on: client.group.any(), socketPath: configuration.unixSocketPath)
-      clientRequest.headers.add(name: MessageHandler.field, value: "\(transfer.number)")
     } catch {
       return .failed(error.naming(request))
     }

@@ -18,13 +18,14 @@ import NIOHTTPCompression
 /// The handler passes the end itself only if the status is 300 or above: the client then closes the connection. With other
 /// statuses, the client would wait for the end of the request, and with HTTP/2 it would trap when the connection closes.
 ///
-/// The handler is the last one before that of the client, so it receives decoded bodies.
+/// The handler is the last one before that of the client, so it receives decoded bodies. It passes all parts to `Messages` as well.
 final class EarlyResponseHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
+  private let messages: Messages
   /// Whether the head of the request was written, and its end was not.
   private var isSending = false
   /// The number of bytes of the request that the socket has not accepted. `nil` if the request has no declared length.
@@ -47,13 +48,15 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
     return part
   }()
 
+  private init(_ messages: Messages) { self.messages = messages }
+
   /// Adds a handler to a new HTTP/1.1 connection, or to a new HTTP/2 stream.
   ///
   /// - Parameters:
-  ///   - handler: Another new handler, which is nearer to the connection.
+  ///   - transfers: The requests of the client.
   ///   - decodes: Whether the client decodes bodies.
   static func add(
-    to channel: any Channel, after handler: MessageHandler, decodes: Bool, isHTTP2: Bool
+    to channel: any Channel, for transfers: Transfers, decodes: Bool, isHTTP2: Bool
   ) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
@@ -65,13 +68,16 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
         } else {
           try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
         }
-      try pipeline.addHandlers([handler, EarlyResponseHandler()], position: .after(previous.handler))
+      let handler = EarlyResponseHandler(Messages(transfers, isHTTP2: isHTTP2))
+      try pipeline.addHandler(handler, position: .after(previous.handler))
     }
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    var promise = promise
-    switch unwrapOutboundIn(data) {
+    var (data, promise) = (data, promise)
+    let part = unwrapOutboundIn(data)
+    if let changed = messages.writes(part) { data = wrapOutboundOut(changed) }
+    switch part {
     case .head(let head):
       isSending = true
       number += 1
@@ -106,7 +112,9 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
+    let part = unwrapInboundIn(data)
+    messages.reads(part, on: context.channel)
+    switch part {
     case .head(let head):
       response = head
       isReceiving = head.status.code >= 200 || head.status == .switchingProtocols
@@ -124,6 +132,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    messages.end()
     passEnd(context)
     _ = passCut(context)
     context.fireChannelInactive()

@@ -35,8 +35,6 @@ final class Transfer: HTTPClientResponseDelegate {
   }
 
   let exchange: HTTPExchange
-  /// The number by which the handlers of connections find the transfer.
-  let number: Int
   /// Keeps the client until the request has ended.
   private let client: Client
   /// The body of the request, unless it is in memory.
@@ -60,16 +58,14 @@ final class Transfer: HTTPClientResponseDelegate {
     let delivery = exchange.request.delivery
     isForFile = delivery.file != nil
     isForStream = delivery.isStream
-    number = client.transfers.makeNumber()
-    client.transfers.add(self)
   }
-
-  deinit { client.transfers.remove(number) }
 
   /// Begins the request, unless it was cancelled before.
   func begin(_ request: HTTPClient.Request) {
     guard exchange.isWanted else { return exchange.end(.stopped) }
     exchange.begin(.queued)
+    var request = request
+    request.headers.add(name: Messages.field, value: "\(client.transfers.add(self))")
     let task = client.execute(request, self, on: loop)
     let isStopped = guarded.withLockedValue { guarded in
       guarded.task = task
@@ -91,7 +87,7 @@ final class Transfer: HTTPClientResponseDelegate {
 
 // MARK: - Events of the connection
 
-/// `MessageHandler` calls these on the event loop of the connection, before the client reports the same part.
+/// `Messages` calls these on the event loop of the connection, before the client reports the same part.
 extension Transfer {
   /// The fields after the body of the request, whose bytes were written.
   var trailersToSend: NIOHTTP1.HTTPHeaders? { body?.trailers }
@@ -232,6 +228,7 @@ extension Transfer {
       if case .completed = end, let trailers = guarded.withLockedValue({ $0.trailers.take() }) {
         exchange.receiveTrailers(trailers)
       }
+      client.transfers.remove(self)
       exchange.end(end)
     }
     return nil

@@ -151,6 +151,25 @@ struct MessageTests {
     #expect(events.withLockedValue { $0.last } == "received 2")
   }
 
+  @Test("A load is cancelled by the closure that receives an interim response", arguments: [false, true])
+  func cancelledInside(isForced: Bool) async throws {
+    server.on("/", [.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .stall])
+    let load = NIOLockedValueBox<Future<HTTPResponse>?>(nil)
+    let stored = Promise<Void>()
+    var request = try HTTPRequest(server.url("/"))
+    request.onInterimResponse = { _ in
+      _ = try? stored.future.wait(for: .seconds(60))
+      load.withLockedValue { $0 }?.cancel(isForced ? .forceImmediately : [])
+    }
+    let future = loader.load(request)
+    load.withLockedValue { $0 = future }
+    stored.succeed()
+
+    #expect(await future.outcome.ending == .cancelled)
+    _ = try await server.waitUntilAllClosed().value
+    load.withLockedValue { $0 = nil }
+  }
+
   /// An upload that waits for consent, and counts how often its body is opened.
   private func upload(_ url: String) throws -> (HTTPRequest, opened: NIOLockedValueBox<Int>) {
     let opened = NIOLockedValueBox(0)

@@ -8,18 +8,16 @@ import NIOHTTP2
 /// interim responses, and the fields after both bodies.
 ///
 /// The client takes nothing of a caller along to a connection but the head of the request. So the head has a field with the number of the
-/// transfer, and the handler removes it.
-final class MessageHandler: ChannelDuplexHandler {
-  typealias InboundIn = HTTPClientResponsePart
-  typealias InboundOut = HTTPClientResponsePart
-  typealias OutboundIn = HTTPClientRequestPart
-  typealias OutboundOut = HTTPClientRequestPart
-
+/// transfer, which is removed here. `EarlyResponseHandler` calls it: a handler of its own would convert each part once more, at the cost
+/// of a thousand instructions.
+final class Messages {
   /// The name of the field with the number of the transfer.
   static let field = "FutureTree-Transfer"
 
   private let transfers: Transfers
   private let isHTTP2: Bool
+  /// The facts of the connection, when the first response has arrived.
+  private var connection: HTTPTimings?
   private var transfer: Transfer?
   /// The number of requests before this one.
   private var earlierCount = -1
@@ -29,40 +27,43 @@ final class MessageHandler: ChannelDuplexHandler {
     self.isHTTP2 = isHTTP2
   }
 
-  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    var part = unwrapOutboundIn(data)
+  /// Registers a part of a request that is about to be written.
+  ///
+  /// - Returns: The part to write in its place, or `nil` if it stays as it is.
+  func writes(_ part: HTTPClientRequestPart) -> HTTPClientRequestPart? {
     switch part {
     case .head(var head):
-      transfer = head.headers[MessageHandler.field].last.flatMap { Int($0) }.flatMap { transfers[$0] }
+      transfer = head.headers.first(name: Messages.field).flatMap { UInt($0) }.flatMap { transfers[$0] }
       earlierCount += 1
-      head.headers.remove(name: MessageHandler.field)
-      part = .head(head)
+      head.headers.remove(name: Messages.field)
       transfer?.begins()
-    case .body: break
+      return .head(head)
+    case .body: return nil
     case .end:
-      if let trailers = transfer?.trailersToSend { part = .end(trailers) }
       transfer?.requestEnds()
+      return transfer?.trailersToSend.map { .end($0) }
     }
-    context.write(wrapOutboundOut(part), promise: promise)
   }
 
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
+  /// Registers a part of a response that has arrived.
+  func reads(_ part: HTTPClientResponsePart, on channel: any Channel) {
+    switch part {
     case .head(let head) where head.status.code < 200 && head.status != .switchingProtocols:
       transfer?.receives(interim: head)
-    case .head(let head): transfer?.receivesHead(over: connection(context.channel, head.version))
+    case .head(let head):
+      var connection = self.connection ?? connection(channel, head.version)
+      if !isHTTP2 { connection.isConnectionReused = earlierCount > 0 }
+      self.connection = connection
+      transfer?.receivesHead(over: connection)
     case .body: break
     case .end(let trailers):
       transfer?.receives(trailers)
       transfer = nil
     }
-    context.fireChannelRead(data)
   }
 
-  func channelInactive(context: ChannelHandlerContext) {
-    transfer = nil
-    context.fireChannelInactive()
-  }
+  /// Registers that the connection was closed.
+  func end() { transfer = nil }
 
   /// Returns timings with the facts of the connection, and without times.
   private func connection(_ channel: any Channel, _ version: HTTPVersion) -> HTTPTimings {
@@ -71,7 +72,6 @@ final class MessageHandler: ChannelDuplexHandler {
     timings.protocolVersion = isHTTP2 ? "2" : "\(version.major).\(version.minor)"
     timings.peerAddress = address?.ipAddress
     timings.peerPort = address?.ipAddress == nil ? nil : address?.port.flatMap(UInt16.init(exactly:))
-    timings.isConnectionReused = earlierCount > 0
     if isHTTP2 {
       let stream = try? channel.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID)
       timings.isConnectionReused = stream.map { $0 > 1 }  // The first one is 1 (RFC 9113, section 5.1.1).
@@ -82,24 +82,21 @@ final class MessageHandler: ChannelDuplexHandler {
 
 /// The requests of a client that have not ended, by their numbers.
 final class Transfers: Sendable {
-  private struct Live {
-    weak var transfer: Transfer?
+  private let live = NIOLockedValueBox<[UInt: Transfer]>([:])
+
+  /// Adds a transfer, and returns its number.
+  func add(_ transfer: Transfer) -> UInt {
+    let number = Transfers.number(of: transfer)
+    live.withLockedValue { $0[number] = transfer }
+    return number
   }
 
-  private let live = NIOLockedValueBox<(last: Int, transfers: [Int: Live])>((0, [:]))
-
-  func makeNumber() -> Int {
-    live.withLockedValue { live in
-      live.last += 1
-      return live.last
-    }
+  func remove(_ transfer: Transfer) {
+    _ = live.withLockedValue { $0.removeValue(forKey: Transfers.number(of: transfer)) }
   }
 
-  func add(_ transfer: Transfer) {
-    live.withLockedValue { $0.transfers[transfer.number] = Live(transfer: transfer) }
-  }
+  subscript(number: UInt) -> Transfer? { live.withLockedValue { $0[number] } }
 
-  func remove(_ number: Int) { live.withLockedValue { _ = $0.transfers.removeValue(forKey: number) } }
-
-  subscript(number: Int) -> Transfer? { live.withLockedValue { $0.transfers[number]?.transfer } }
+  /// The address, which no other transfer has while this one is here.
+  private static func number(of transfer: Transfer) -> UInt { UInt(bitPattern: ObjectIdentifier(transfer)) }
 }
