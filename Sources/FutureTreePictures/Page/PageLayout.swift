@@ -3,8 +3,8 @@ import FutureTree
 /// The positions of the futures of a drawing. All numbers are integers, so that a drawing has the same bytes on every machine.
 ///
 /// A future stands to the left of the futures that wait for it: no arrow runs back. Each leaf has its own row, and a future with
-/// several children is centered between them. A future that waits for several is the child of the first. The others, such as one that
-/// a body returned, have rows of their own below, and stand just before the future that waits for them.
+/// several children is centered between them. A future that waits for several is the child of the first. The others, such as the future
+/// that a body returned, have rows of their own below, and stand just before the future that waits for them.
 struct PageLayout {
   struct Box {
     let x: Int
