@@ -180,14 +180,13 @@
       if !body.isEmpty {
         if !hasType, let type = body.contentType { handle.addField("Content-Type: \(type)") }
         handle.addField("Expect:")
-        let length = exchange.trailers == nil ? exchange.bodyLength : nil
-        if length == nil { handle.addField("Transfer-Encoding: chunked") }
+        if exchange.contentLength == nil { handle.addField("Transfer-Encoding: chunked") }
         if let trailers = exchange.trailers {
           handle.addField("Trailer: \(trailers.names.joined(separator: ", "))")
           handle.reportTrailers(of: self)
         }
         handle.set(Option.upload, true)
-        handle.set(Option.uploadSize, size: length ?? -1)
+        handle.set(Option.uploadSize, size: exchange.contentLength ?? -1)
       } else if method.isHead {
         handle.set(Option.noBody, true)
       } else if ["POST", "PUT", "PATCH"].contains(method.name) {

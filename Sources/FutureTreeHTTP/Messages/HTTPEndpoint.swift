@@ -102,8 +102,10 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     /// The path segment at the end of `text`. `nil` from the beginning of the query.
     private var segment: Segment? = Segment()
     private var fault: HTTPError?
-    /// The literal text, with a placeholder for each value. `nil` after an `HTTPURL`, which can be that of any resource.
-    private var pattern: String? = ""
+    /// The text with a placeholder for each value. `nil` before the first value.
+    private var pattern: String?
+    /// Whether the text begins with an `HTTPURL`, which can be that of any resource.
+    private var beginsWithURL = false
     /// The offset in `text` of the first encoded value.
     private var firstValue: Int?
     /// The characters that may follow the URL at the beginning, until a character follows. `nil` elsewhere.
@@ -127,7 +129,6 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 
     public init(literalCapacity: Int, interpolationCount: Int) {
       text.reserveCapacity(literalCapacity + 16 * interpolationCount)
-      pattern?.reserveCapacity(literalCapacity + 2 * interpolationCount)
     }
 
     /// Appends a part of the literal without encoding.
@@ -157,8 +158,8 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
       let value = value.description
       if let allowed = afterURL.take() { refuse(after: allowed) }
       firstValue = firstValue ?? text.utf8.count
+      pattern = (pattern ?? text) + "{}"
       text += ASCII.percentEncoded(value, keeping: ASCII.isUnreserved)
-      pattern? += "{}"
       segment?.text += value
       segment?.hasValue = true
     }
@@ -173,7 +174,7 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
     /// A URL without a query must be followed by `/`, `?` or `#`. A URL with a query must be followed by `&` or `#`.
     public mutating func appendInterpolation(_ url: HTTPURL) {
       guard text.isEmpty else { return appendInterpolation(url.absoluteString) }
-      pattern = nil
+      beginsWithURL = true
       appendLiteral(url.absoluteString)
       afterURL = url.query == nil ? "/?#" : "&#"
     }
@@ -199,7 +200,8 @@ extension HTTPEndpoint: ExpressibleByStringInterpolation {
 
     /// The path of the literal. `nil` after an `HTTPURL`.
     fileprivate var template: String? {
-      guard var path = pattern?.prefix(while: { $0 != "?" && $0 != "#" }) else { return nil }
+      guard !beginsWithURL else { return nil }
+      var path = (pattern ?? text).prefix { $0 != "?" && $0 != "#" }
       guard let scheme = StringInterpolation.scheme(of: text) else { return String(path) }
       path = path.dropFirst(scheme.count).drop { $0 != "/" }
       return path.isEmpty ? "/" : String(path)

@@ -86,7 +86,7 @@ public final class HTTPExchange: Sendable {
 
   /// The request of the load.
   public let request: HTTPRequest
-  /// The number of bytes to announce as `Content-Length`. `nil` if the length of the body is not known.
+  /// The number of bytes of the body. `nil` if it is not known.
   public let bodyLength: Int?
 
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
@@ -138,7 +138,7 @@ public final class HTTPExchange: Sendable {
     sendsTrailers: Bool = false, clock: any FutureClock = .system
   ) throws(HTTPError) {
     do throws(HTTPError) { bodyLength = try request.body.announcedLength() } catch { throw error.naming(request) }
-    guard sendsTrailers || request.body.isEmpty || !request.sets(RequestTrailers.self) || request.trailers == nil else {
+    guard sendsTrailers || request.bodyTrailers == nil else {
       throw HTTPError(
         .unsupportedTrailers,
         "The transport cannot send fields after a body. Use `CurlLoader`, or send the fields in another request."
@@ -200,9 +200,11 @@ public final class HTTPExchange: Sendable {
   }
 
   /// The fields that the transport sends after the body. `nil` without a body.
-  public var trailers: RequestTrailers? {
-    request.sets(RequestTrailers.self) && !request.body.isEmpty ? request.trailers : nil
-  }
+  public var trailers: RequestTrailers? { request.bodyTrailers }
+
+  /// The number of bytes to announce as `Content-Length`. `nil` if the body is sent in chunks, because its length is not known or
+  /// `trailers` follow it.
+  public var contentLength: Int? { trailers == nil ? bodyLength : nil }
 
   /// Whether the transport should begin or continue.
   public var isWanted: Bool { guarded.withLock { $0.state.isWanted } }
@@ -410,21 +412,19 @@ extension HTTPExchange {
 
   /// Reports the fields after the body. Call it before the end.
   public func receiveTrailers(_ fields: some Sequence<(name: String, value: String)>) {
-    let now = now
-    act { receiver throws(HTTPError) in
-      receiver.receiveTrailers(fields)
-      return nil
-    } _: {
-      $0.trailersArrived(now: now)
-    }
+    receiveAfterBody { $0.receiveTrailers(fields) }
   }
 
   /// Reports timings that the transport has only at the end. Call it before the end. A stream was delivered before, and has those of
   /// `receiveHead(_:_:timings:)`.
   public func receiveTimings(_ timings: HTTPTimings) {
+    receiveAfterBody { $0.timings = timings }
+  }
+
+  private func receiveAfterBody(_ change: (inout ResponseReceiver) -> Void) {
     let now = now
     act { receiver throws(HTTPError) in
-      receiver.timings = timings
+      change(&receiver)
       return nil
     } _: {
       $0.trailersArrived(now: now)
@@ -458,6 +458,11 @@ extension HTTPExchange {
 
 /// The rules of sending that each transport applies.
 extension HTTPRequest {
+  /// The fields that follow the body. `nil` without a body.
+  fileprivate var bodyTrailers: RequestTrailers? {
+    sets(RequestTrailers.self) && !body.isEmpty ? trailers : nil
+  }
+
   /// Returns why the request must not be sent again after its connection was closed without a response, or `nil` if it may be
   /// (RFC 9110, section 9.2.2).
   ///

@@ -79,14 +79,14 @@ extension AsyncHTTPClientLoader {
       settings.timeout.write = nil
       // Layers report loads. A span of the client would contain the query of its URL.
       settings.tracing.tracer = nil
-      settings.http1_1ConnectionDebugInitializer = addingHandlers(
+      settings.http1_1ConnectionDebugInitializer = addingHandler(
         transfers, before: client.http1_1ConnectionDebugInitializer, isHTTP2: false)
-      settings.http2StreamChannelDebugInitializer = addingHandlers(
+      settings.http2StreamChannelDebugInitializer = addingHandler(
         transfers, before: client.http2StreamChannelDebugInitializer, isHTTP2: true)
       return settings
     }
 
-    private func addingHandlers(
+    private func addingHandler(
       _ transfers: Transfers, before next: (@Sendable (any Channel) -> EventLoopFuture<Void>)?, isHTTP2: Bool
     ) -> @Sendable (any Channel) -> EventLoopFuture<Void> {
       { [acceptsEncodedBodies] channel in

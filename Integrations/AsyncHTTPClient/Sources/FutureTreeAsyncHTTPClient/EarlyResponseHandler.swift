@@ -18,14 +18,14 @@ import NIOHTTPCompression
 /// The handler passes the end itself only if the status is 300 or above: the client then closes the connection. With other
 /// statuses, the client would wait for the end of the request, and with HTTP/2 it would trap when the connection closes.
 ///
-/// The handler is the last one before that of the client, so it receives decoded bodies. It passes all parts to `Messages` as well.
+/// The handler is the last one before that of the client, so it receives decoded bodies. It passes all parts to `TransferLink` as well.
 final class EarlyResponseHandler: ChannelDuplexHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
-  private let messages: Messages
+  private let link: TransferLink
   /// Whether the head of the request was written, and its end was not.
   private var isSending = false
   /// The number of bytes of the request that the socket has not accepted. `nil` if the request has no declared length.
@@ -48,7 +48,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
     return part
   }()
 
-  private init(_ messages: Messages) { self.messages = messages }
+  private init(_ link: TransferLink) { self.link = link }
 
   /// Adds a handler to a new HTTP/1.1 connection, or to a new HTTP/2 stream.
   ///
@@ -68,7 +68,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
         } else {
           try pipeline.context(handlerType: ByteToMessageHandler<HTTPResponseDecoder>.self)
         }
-      let handler = EarlyResponseHandler(Messages(transfers, isHTTP2: isHTTP2))
+      let handler = EarlyResponseHandler(TransferLink(transfers, isHTTP2: isHTTP2))
       try pipeline.addHandler(handler, position: .after(previous.handler))
     }
   }
@@ -76,7 +76,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
     var (data, promise) = (data, promise)
     let part = unwrapOutboundIn(data)
-    if let changed = messages.writes(part) { data = wrapOutboundOut(changed) }
+    if let changed = link.writes(part) { data = wrapOutboundOut(changed) }
     switch part {
     case .head(let head):
       isSending = true
@@ -113,7 +113,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let part = unwrapInboundIn(data)
-    messages.reads(part, on: context.channel)
+    link.reads(part, on: context.channel)
     switch part {
     case .head(let head):
       response = head
@@ -132,7 +132,7 @@ final class EarlyResponseHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    messages.end()
+    link.end()
     passEnd(context)
     _ = passCut(context)
     context.fireChannelInactive()

@@ -34,7 +34,7 @@ extension HTTPClient.Request {
     }
     var headers = NIOHTTP1.HTTPHeaders([("Host", target.authority)])
     if let trailers = exchange.trailers { headers.add(name: "Trailer", value: trailers.names.joined(separator: ", ")) }
-    if body?.waitsForConsent == true { headers.add(name: "Expect", value: "100-continue") }
+    if body?.consent != nil { headers.add(name: "Expect", value: "100-continue") }
     for field in request.headers { headers.add(name: field.name, value: field.value) }
     if request.headers["Accept-Encoding"] == nil {
       headers.add(name: "Accept-Encoding", value: configuration.acceptedEncodings)

@@ -18,15 +18,11 @@ final class RequestBody: Sendable {
     var isStopped = false
     /// The fields after the body, which was read.
     var trailers: NIOHTTP1.HTTPHeaders?
-    /// The timer of the consent of the server.
-    var timer: FutureTimer?
   }
 
   private let exchange: HTTPExchange
-  private let clock: any FutureClock
-  /// Completes when the body may be read: with the consent of the server, or after a second without an answer. `nil` if the body does not
-  /// wait for it.
-  private let consent: Promise<Void>?
+  /// The consent of the server. `nil` if the body does not wait for it.
+  let consent: Consent?
   private let guarded = NIOLockedValueBox(Guarded())
   private let ended = Promise<Void>()
 
@@ -42,14 +38,12 @@ final class RequestBody: Sendable {
 
   private init(_ exchange: HTTPExchange, _ clock: any FutureClock) {
     self.exchange = exchange
-    self.clock = clock
-    consent = exchange.request.expectsContinue && exchange.bodyLength != 0 ? Promise() : nil
+    consent = exchange.request.expectsContinue && exchange.bodyLength != 0 ? Consent(clock) : nil
   }
 
   /// The body for the client.
   var content: HTTPClient.Body {
-    let length = exchange.trailers == nil ? exchange.bodyLength.map(Int64.init) : nil
-    return .stream(contentLength: length) { [self] writer in write(to: writer) }
+    .stream(contentLength: exchange.contentLength.map(Int64.init)) { [self] writer in write(to: writer) }
   }
 
   private func write(to writer: HTTPClient.Body.StreamWriter) -> EventLoopFuture<Void> {
@@ -99,32 +93,6 @@ final class RequestBody: Sendable {
   /// The fields after the body, which was read.
   var trailers: NIOHTTP1.HTTPHeaders? { guarded.withLockedValue { $0.trailers } }
 
-  // MARK: - The consent of the server
-
-  var waitsForConsent: Bool { consent != nil }
-
-  func headIsWritten() {
-    guard let consent else { return }
-    setTimer(clock.schedule(after: .seconds(1)) { consent.succeed() })
-  }
-
-  func consentArrived() {
-    consent?.succeed()
-    setTimer(nil)
-  }
-
-  /// Registers a response. Without consent, the body is not read any more.
-  func responseArrived() { if consent != nil { setTimer(nil) } }
-
-  private func setTimer(_ timer: FutureTimer?) {
-    guarded.withLockedValue { guarded in
-      defer { guarded.timer = timer }
-      return guarded.timer
-    }?.cancel()
-  }
-
-  // MARK: - Stopping
-
   /// Stops reading the body.
   ///
   /// - Returns: A future that completes when the source of the body is released.
@@ -134,7 +102,7 @@ final class RequestBody: Sendable {
       guarded.isStopped = true
       return (guarded.task, guarded.promise)
     }
-    if consent != nil { setTimer(nil) }
+    consent?.endWait()
     guard let task, let promise else { return .succeeded }
     stop(task, promise)
     return ended.future

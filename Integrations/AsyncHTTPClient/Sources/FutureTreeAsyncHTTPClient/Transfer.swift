@@ -65,7 +65,7 @@ final class Transfer: HTTPClientResponseDelegate {
     guard exchange.isWanted else { return exchange.end(.stopped) }
     exchange.begin(.queued)
     var request = request
-    request.headers.add(name: Messages.field, value: "\(client.transfers.add(self))")
+    request.headers.add(name: TransferLink.field, value: "\(client.transfers.add(self))")
     let task = client.execute(request, self, on: loop)
     let isStopped = guarded.withLockedValue { guarded in
       guarded.task = task
@@ -87,7 +87,7 @@ final class Transfer: HTTPClientResponseDelegate {
 
 // MARK: - Events of the connection
 
-/// `Messages` calls these on the event loop of the connection, before the client reports the same part.
+/// `TransferLink` calls these on the event loop of the connection, before the client reports the same part.
 extension Transfer {
   /// The fields after the body of the request, whose bytes were written.
   var trailersToSend: NIOHTTP1.HTTPHeaders? { body?.trailers }
@@ -96,21 +96,21 @@ extension Transfer {
   func begins() {
     guarded.withLockedValue { $0.sent = elapsed }
     exchange.begin(.sending)
-    body?.headIsWritten()
+    body?.consent?.beginWait()
   }
 
   /// Registers that the end of the request is written.
   func requestEnds() { exchange.begin(.waiting) }
 
   func receives(interim head: HTTPResponseHead) {
-    if head.status == .continue { body?.consentArrived() }
-    // On both ways, the events of the client follow.
+    if head.status == .continue { body?.consent?.arrived() }
+    // The client reports later parts on this loop as well, so that they follow.
     guard loop.inEventLoop else { return loop.execute { [self] in _ = report(.interim(head), on: loop) } }
     _ = report(.interim(head), on: loop)
   }
 
   func receivesHead(over connection: HTTPTimings) {
-    body?.responseArrived()
+    body?.consent?.endWait()
     guarded.withLockedValue { guarded in
       guarded.timings = connection
       guarded.timings?.sent = guarded.sent

@@ -53,8 +53,8 @@ public struct HTTPMeasurement: Sendable {
   public let timings: HTTPTimings?
   /// The trace of the load, with the span identifier of this load. `nil` if the `traceparent` of the request is invalid.
   public let trace: TraceContext?
-  /// All attributes, for a span: the method, the URL and its template, the server, the peer, the version of the protocol, the status, the kind of
-  /// error, the number of the resend, and sizes.
+  /// All attributes, for a span: the method, the URL and its template, the server, the peer, the version of the protocol, the
+  /// status, the kind of error, the number of the resend, and sizes.
   public let attributes: [String: Value]
 
   /// The samples of the measurement, one for each instrument.

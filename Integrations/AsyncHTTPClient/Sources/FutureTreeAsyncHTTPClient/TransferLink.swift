@@ -10,7 +10,7 @@ import NIOHTTP2
 /// The client takes nothing of a caller along to a connection but the head of the request. So the head has a field with the number of the
 /// transfer, which is removed here. `EarlyResponseHandler` calls it: a handler of its own would convert each part once more, at the cost
 /// of a thousand instructions.
-final class Messages {
+final class TransferLink {
   /// The name of the field with the number of the transfer.
   static let field = "FutureTree-Transfer"
 
@@ -33,9 +33,9 @@ final class Messages {
   func writes(_ part: HTTPClientRequestPart) -> HTTPClientRequestPart? {
     switch part {
     case .head(var head):
-      transfer = head.headers.first(name: Messages.field).flatMap { UInt($0) }.flatMap { transfers[$0] }
+      transfer = head.headers.first(name: TransferLink.field).flatMap { UInt($0) }.flatMap { transfers[$0] }
       earlierCount += 1
-      head.headers.remove(name: Messages.field)
+      head.headers.remove(name: TransferLink.field)
       transfer?.begins()
       return .head(head)
     case .body: return nil
