@@ -21,7 +21,8 @@ import Foundation
 /// it. An `HTTPURL` at the beginning is inserted without encoding: `"\(base)/users"`. To use an existing `HTTPURL` or
 /// `HTTPPath` as an endpoint, call `url(_:)` or `path(_:)`.
 ///
-/// A literal is also the `urlTemplate` of its requests: `users/{}/posts` above. A literal with an `HTTPURL` has none.
+/// A request for a literal has a `urlTemplate`: for the first example, `users/{}/posts`. If the literal begins with an `HTTPURL`, the
+/// request has none.
 ///
 /// Errors are stored until the endpoint is used: `HTTPRequest.init(_:to:query:)` throws them, and loads fail with them.
 public struct HTTPEndpoint: Sendable {

@@ -32,7 +32,7 @@ public struct RequestTrailers: HTTPRequestOption, Sendable {
   /// Creates trailers.
   ///
   /// - Parameters:
-  ///   - names: The names of the fields. A field can be missing in the end.
+  ///   - names: The names of the fields. `fields` can leave some of them out.
   ///   - initial: The value with which each sending begins.
   ///   - update: Adds the next bytes of the body to the value. It runs on the thread or in the task that reads the body.
   ///   - fields: Returns the fields after the last bytes. If it throws an error, the load fails with the code `unreadableBody`. An
