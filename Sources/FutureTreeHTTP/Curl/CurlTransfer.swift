@@ -258,7 +258,7 @@
     /// - Returns: Whether the transfer continues.
     func received(_ bytes: UnsafeRawBufferPointer) -> Bool {
       if let refusal = refusal.take() { received(CurlTransfer.expectationFailed, refusal) }
-      let wasPaused = isPaused
+      let awaitedRoom = room != nil
       do throws(HTTPError) {
         if chunked == nil {
           remaining = remaining.map { $0 - bytes.count }
@@ -278,8 +278,8 @@
       }
       checkIsAnsweredEarly()
       // libcurl can lose bytes if a callback refuses them to be paused (8.16), so they were accepted. If only one direction is paused,
-      // some versions read once more.
-      if isPaused, !wasPaused { handle?.pause(true) }
+      // some versions read once more. If the reader has made room by now, `resume` follows, and until then more bytes would be kept.
+      if room != nil, !awaitedRoom { handle?.pause(true) }
       return true
     }
 
